@@ -1,0 +1,49 @@
+"""The ways in which a command can end without an answer.
+
+Each error says what is wrong and, in `hint`, what to do about it. Errors that
+stand for a GK0xx code carry it, so that a report can be written of them.
+"""
+
+from __future__ import annotations
+
+
+class GatekeeperError(Exception):
+    """Something could not be decided: exit status 2, verdict `error`.
+
+    `message` is one line that says what is wrong and where; `hint` is the next step.
+    """
+
+    code: str = "GK005"
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class PolicyInvalid(GatekeeperError):
+    """GK001: base's policy can't be read."""
+
+    code = "GK001"
+
+
+class HistoryMissing(GatekeeperError):
+    """GK002: commits that decide are not in this repository."""
+
+    code = "GK002"
+
+
+class RemoteUnreachable(GatekeeperError):
+    """GK003: a remote or the forge did not answer, or would not tell."""
+
+    code = "GK003"
+
+
+class RepositoryUnreadable(GatekeeperError):
+    """GK005: no repository, a ref that does not resolve, a git that is too old."""
+
+    code = "GK005"
+
+
+class Refusal(GatekeeperError):
+    """What was asked is refused: exit status 1."""
