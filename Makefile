@@ -1,17 +1,95 @@
-# `make demo` and `make test` are all the set-up there is.
-PYTHON ?= python3
+# `make demo` and `make test` are all the set-up there is: each makes the environment that it needs in .venv.
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+endif
 VENV := .venv
 BIN := $(VENV)/bin
+JOBS ?= 2
+# The black-box cases that this project holds, by folder; they are run where they are there.
+CASES_AT ?= ../shared/cases
+CASES ?= gate
 
-.PHONY: demo test bench docs clean
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_ROOT_USER_ACTION := ignore
+unexport PYTHONPATH PYTHONHOME
+
+step = @printf '\n== %s\n' "$(1)"
+
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint types docs docs-check wheel cases unit bench clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.run ## see the gate pass an honest pull request and refuse five others
+	@$(BIN)/gatekeeper demo
+
+test: lint types docs-check wheel cases unit ## everything: style, types, docs, the wheel, the cases, the tests
+	$(call step,everything holds)
+
+lint: $(VENV)/.dev ## style and layers
+	$(call step,style: ruff)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: $(VENV)/.dev ## types
+	$(call step,types: mypy --strict)
+	@$(BIN)/mypy
+
+docs: $(VENV)/.run ## write the generated docs anew
+	@$(BIN)/python -m gatekeeper.schemas docs/schemas
+
+docs-check: $(VENV)/.run ## the generated docs are what the code would write
+	$(call step,generated docs)
+	@mkdir -p build && rm -rf build/docs && cp -R docs build/docs
+	@$(BIN)/python -m gatekeeper.schemas build/docs/schemas
+	@diff -ru docs build/docs || { echo "the docs are stale: run make docs"; exit 1; }
+
+wheel: $(VENV)/.run ## build the wheel, install it alone in a fresh environment, and run it there
+	$(call step,the wheel)
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	@$(PYTHON) -m venv build/wheel/venv
+	@build/wheel/venv/bin/python -m pip install --quiet build/wheel/*.whl
+	@cd build/wheel && venv/bin/gatekeeper --version && venv/bin/gatekeeper demo
+
+cases: $(VENV)/.run ## the shared black-box cases, where they are there
+	$(call step,cases: $(CASES))
+	@if test -d $(CASES_AT); then \
+		$(BIN)/python $(CASES_AT)/run.py --command $(abspath $(BIN)/gatekeeper) -j $(JOBS) $(CASES:%='%/*.yml'); \
+	else echo "no cases at $(CASES_AT), none run"; fi
+
+unit: $(VENV)/.dev ## the tests, with the coverage of every branch
+	$(call step,tests: pytest)
+	@mkdir -p build
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q -n $(JOBS) --junitxml=build/tests.xml
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+bench: $(VENV)/.run ## time the check against bare git; prints a table and writes bench.json
+	@$(BIN)/python bench/run.py
+
+clean: ## remove what was built, but for the environment
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json
+
+distclean: clean ## remove the environment as well
+	rm -rf $(VENV)
+
+# -- the environment -----------------------------------------------------------
 
 $(VENV)/.run: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	touch $@
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; name one: make PYTHON=/path/to/python"; exit 1; }
+	@$(BIN)/python -c '' 2>/dev/null || { echo "making an environment in $(VENV) with $(PYTHON)"; \
+		$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) can't make an environment: install its venv module (Debian: apt install python3-venv)"; exit 1; }; }
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
-	touch $@
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

@@ -22,9 +22,10 @@ class GatekeeperError(Exception):
 
 
 class PolicyInvalid(GatekeeperError):
-    """GK001: base's policy can't be read."""
+    """GK001: base's policy can't be read. `line` is where in the file, from 1, if that is known."""
 
     code = "GK001"
+    line: int | None = None
 
 
 class HistoryMissing(GatekeeperError):

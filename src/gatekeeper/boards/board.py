@@ -1,0 +1,62 @@
+"""A board as it was read: tasks, plan, manifest, proposals, decisions. What `rules/board` looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING
+
+from gatekeeper.model import Defect, Task
+from gatekeeper.policy import DEFAULT, Policy
+
+if TYPE_CHECKING:
+    from gatekeeper.plan import Manifest, Plan, Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalFile:
+    """A proposal's path, what it says where it can be read, and what is wrong with it."""
+
+    path: bytes
+    proposal: Proposal | None
+    defects: tuple[Defect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision record's path and text."""
+
+    path: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One tree's board, or the part of it that a change concerns.
+
+    `places` maps each id to the states' folders and paths of all files that bear it, those that were
+    not read included. `renamed` maps a path of `before` to the path that git takes for its new name;
+    `expired` are the ids of `before` whose tasks ended longer ago than the policy retains them.
+    """
+
+    tasks: tuple[Task, ...] = ()
+    places: Mapping[str, tuple[tuple[str, bytes], ...]] = field(default_factory=dict)
+    plan: Plan | None = None
+    plan_path: bytes = b""
+    plan_defects: tuple[Defect, ...] = ()
+    manifest: Manifest | None = None
+    manifest_path: bytes = b""
+    manifest_defects: tuple[Defect, ...] = ()
+    proposals: tuple[ProposalFile, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    policy: Policy = DEFAULT
+    today: date = date.max
+    before: Board | None = None
+    renamed: Mapping[bytes, bytes] = field(default_factory=dict)
+    expired: frozenset[str] = frozenset()
+
+    def state_of(self, task: str) -> str | None:
+        """The folder in which a task stands, done/ before any other; None where it is on no board."""
+        states = [state for state, _ in self.places.get(task, ())]
+        return "done" if "done" in states else next(iter(states), None)

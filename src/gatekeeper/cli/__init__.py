@@ -1,0 +1,139 @@
+"""The command line: the group, its commands by name, and the one place where an error becomes an exit status.
+
+A command's module is imported when it is called. Exit: 0 holds, 1 it does not, 2 could not be decided.
+"""
+
+from __future__ import annotations
+
+import os  # noqa: TID251 -- the environment is handed on from here
+import sys
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from gatekeeper import __version__
+from gatekeeper.cli.base import World
+from gatekeeper.edges import clock
+from gatekeeper.errors import GatekeeperError, Refusal
+from gatekeeper.report.escape import one_line
+
+COMMANDS = {
+    "action": ("gatekeeper.cli.action", "Judge a pull request inside a GitHub Action."),
+    "check": ("gatekeeper.cli.check", "Decide whether a branch may be merged into its base."),
+    "demo": ("gatekeeper.cli.demo", "See the gate at work in a sample repository."),
+    "rule": ("gatekeeper.cli.rule", "Explain a code: what it means, what fails, how to mend it."),
+}
+"""Each command's module (which has a click command of the same name) and its one line of help."""
+
+
+class Lazy(click.Group):
+    """A group that imports a command only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in order."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One command, imported now."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{cmd_name} is no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(COMMANDS.items())])
+
+
+class Moment(click.ParamType[datetime]):
+    """`--now`: an ISO 8601 moment."""
+
+    name = "ISO"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment, aware, in UTC."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return clock.parse_moment(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no ISO 8601 moment such as 2026-08-20T12:00:00Z", param, ctx)
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", prog_name="gatekeeper")
+@click.option(
+    "--repo",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The repository; the current folder if none is named.",
+)
+@click.option("--now", type=Moment(), help="Decide as of this moment, such as 2026-08-20T12:00:00Z.")
+@click.pass_context
+def cli(ctx: click.Context, repo: Path | None, now: datetime | None) -> None:
+    """A wall between coding agents' pull requests and the base branch.
+
+    A pull request passes if it moves exactly one task, queued on base, to done, with a claim
+    recorded against its branch, its authority unchanged, and every changed path inside it.
+
+    \b
+    Examples:
+      gatekeeper check                     judge this branch, as CI will
+      gatekeeper check --base origin/main  against another base
+      gatekeeper rule GK141                what a finding means
+      gatekeeper demo                      see it pass one branch and refuse five
+    """
+    ctx.obj = World(
+        cwd=(repo or Path.cwd()),
+        explicit=repo is not None,
+        environ=dict(os.environ),
+        now=now or clock.now(),
+    )
+
+
+def main() -> None:
+    """Run the command and leave with its exit status; no traceback ever reaches a user."""
+    status = run(sys.argv[1:])
+    sys.exit(status)
+
+
+def run(args: list[str]) -> int:
+    """Run the command with these arguments; its exit status."""
+    try:
+        result = cli.main(args, prog_name="gatekeeper", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("gatekeeper: stopped", err=True)
+        return 130
+    except click.ClickException as usage:
+        usage.show()
+        return 2
+    except GatekeeperError as problem:
+        complain(problem)
+        return 1 if isinstance(problem, Refusal) else 2
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except Exception as fault:  # noqa: BLE001 -- the last line of defence: an error verdict, never a traceback
+        if "GATEKEEPER_TRACEBACK" in os.environ:
+            raise
+        text = one_line(f"{type(fault).__name__}: {fault}")[:500]
+        click.echo(f"gatekeeper: error: a fault of gatekeeper's own: {text}", err=True)
+        click.echo("  Set GATEKEEPER_TRACEBACK=1 to see where, and report it.", err=True)
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+def complain(problem: GatekeeperError) -> None:
+    """What is wrong, and what to do, on standard error."""
+    click.echo(f"gatekeeper: error: {one_line(problem.message)}", err=True)
+    if problem.hint:
+        click.echo(f"  {one_line(problem.hint)}", err=True)

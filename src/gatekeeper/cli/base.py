@@ -1,0 +1,68 @@
+"""What every command is given, and how a verdict leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from gatekeeper.model import Outcome, Verdict
+from gatekeeper.report import FORMATS, render
+from gatekeeper.report.base import RuleInfo
+from gatekeeper.report.escape import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Where and when a command runs. `explicit`: the folder was named, so the environment's GIT_DIR has no say."""
+
+    cwd: Path
+    explicit: bool
+    environ: Mapping[str, str]
+    now: datetime
+
+    @property
+    def in_ci(self) -> bool:
+        """In CI is `GITHUB_ACTIONS=true` (CONTRACT 1)."""
+        return self.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def rule_infos() -> Mapping[str, RuleInfo]:
+    """What reports say of each rule."""
+    from gatekeeper.rules import ALL  # noqa: PLC0415 -- not every command needs the rules
+
+    return {r.code: RuleInfo(r.code, r.name, r.doc.summary, r.doc.mend, r.severity) for r in ALL}
+
+
+def emit(verdict: Verdict, form: str, output: Path | None) -> int:
+    """Write a verdict where it goes; the command's exit status.
+
+    A text verdict `error` has nothing to report but its error, which goes to standard error.
+    """
+    if form not in FORMATS:
+        raise click.UsageError(f"there is no format {form!r}")
+    if verdict.outcome is Outcome.ERROR:
+        for finding in verdict.findings:
+            click.echo(f"gatekeeper: error: {one_line(finding.message)} [{finding.code} {finding.name}]", err=True)
+            if finding.help:
+                click.echo(f"  {one_line(finding.help)}", err=True)
+    needs_rules = form in ("sarif", "markdown")
+    if not (form == "text" and verdict.outcome is Outcome.ERROR and output is None):
+        text = render(verdict, form, rule_infos() if needs_rules else {})
+        if output is None:
+            click.echo(text, nl=False)
+        else:
+            output.write_text(text, encoding="utf-8")
+    if verdict.outcome is Outcome.FAIL and not verdict.enforced:
+        click.echo("gatekeeper: not enforced: base's policy says `enforce: false`, so this exits 0", err=True)
+    return status(verdict)
+
+
+def status(verdict: Verdict) -> int:
+    """0 holds (or is not enforced), 1 it does not, 2 could not be decided."""
+    if verdict.outcome is Outcome.ERROR:
+        return 2
+    return 1 if verdict.outcome is Outcome.FAIL and verdict.enforced else 0

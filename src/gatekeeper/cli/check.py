@@ -1,0 +1,112 @@
+"""`gatekeeper check`: the gate on a laptop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from subprocess import Popen, TimeoutExpired  # noqa: TID251 -- the edge starts the process; we wait for it
+
+import click
+
+from gatekeeper.cli.base import World, emit
+from gatekeeper.deciding import decide
+from gatekeeper.edges.clone import Asked, Clone
+from gatekeeper.edges.git import Repository
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.gate import undecided
+from gatekeeper.model import Tip, Verdict
+from gatekeeper.report import FORMATS
+from gatekeeper.snapshot import Question
+
+PATIENCE = 2.0
+"""Seconds to wait, once the verdict is there, for git to say whether anything is uncommitted."""
+
+
+@click.command(short_help="Decide whether a branch may be merged into its base.")
+@click.option("--base", metavar="REF", help="The base branch [the remote's default branch, else main, else master].")
+@click.option("--head", metavar="REF", default="HEAD", show_default=True, help="What is to be merged.")
+@click.option("--branch", metavar="NAME", help="The head branch that claims are for [the current branch].")
+@click.option("--author", metavar="LOGIN", help="The pull request's author.")
+@click.option("--pusher", metavar="LOGIN", help="Who pushed the head last.")
+@click.option("--operator", "operators", metavar="LOGIN", multiple=True, help="Who is an operator, in place of the forge.")
+@click.option("--base-repo", metavar="OWNER/NAME", help="The repository that base lives in.")
+@click.option("--head-repo", metavar="OWNER/NAME", help="The repository that head lives in.")
+@click.option("--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin].")
+@click.option("--no-fetch", is_flag=True, help="Judge by what is in this clone, and fetch nothing.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the report there.")
+@click.pass_obj
+def check(
+    world: World,
+    base: str | None,
+    head: str,
+    branch: str | None,
+    author: str | None,
+    pusher: str | None,
+    operators: tuple[str, ...],
+    base_repo: str | None,
+    head_repo: str | None,
+    remote: str | None,
+    no_fetch: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Decide whether a branch may be merged into its base: the same verdict as in CI.
+
+    What merging would do to the base branch is judged, never the working tree: commit first.
+    Where there is a remote, base's tip and the task's claims are asked of it; nothing in the
+    clone is changed.
+
+    \b
+    Exit: 0 it may be merged, 1 it may not, 2 that could not be decided.
+    Examples:
+      gatekeeper check
+      gatekeeper check --base main --head agent/retry --branch agent/retry --no-fetch
+      gatekeeper check --author ann --operator octocat --format json
+    """
+    if remote is not None and no_fetch:
+        raise click.UsageError("--remote and --no-fetch exclude each other")
+    asked = Asked(base, head, branch, remote, fetch=not no_fetch)
+    question = Question(
+        Tip(base or "", None),
+        Tip(head, None),
+        world.now,
+        branch=branch,
+        author=author,
+        pusher=pusher,
+        operators=operators,
+        base_repo=base_repo,
+        head_repo=head_repo,
+        in_ci=world.in_ci,
+    )
+    return emit(_verdict(world, asked, question), form, output)
+
+
+def _verdict(world: World, asked: Asked, question: Question) -> Verdict:
+    """The verdict on a clone; whatever keeps it from being found out is the verdict `error`."""
+    try:
+        repository = Repository(world.cwd, world.environ, explicit=world.explicit)
+        looking = repository.uncommitted() if asked.head == "HEAD" and not world.in_ci else None
+        try:
+            with Clone(repository, world.environ, asked) as clone:
+                question = clone.complete(question)
+                return decide(question, clone.view, clone.claims, None, clone.remote)
+        finally:
+            _say_uncommitted(looking)
+    except GatekeeperError as problem:
+        return undecided(problem, question)
+
+
+def _say_uncommitted(looking: Popen[bytes] | None) -> None:
+    """Say on standard error that what is not committed was not judged, if git found any of it meanwhile."""
+    if looking is None:
+        return
+    try:
+        found = looking.communicate(timeout=PATIENCE)[0]
+    except TimeoutExpired:
+        looking.kill()
+        looking.communicate()
+        click.echo("gatekeeper: only what is committed was judged", err=True)
+        return
+    if found:
+        count = len([entry for entry in found.split(b"\0") if entry])
+        click.echo(f"gatekeeper: {count} uncommitted change{'s' * (count != 1)} not judged: commit first", err=True)

@@ -1,0 +1,108 @@
+"""A clone as the gate sees it: which remote, which base, which head, and a view over its objects."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+
+from gatekeeper.edges.claimrefs import LocalClaims, RemoteClaims
+from gatekeeper.edges.git import Repository, view_over
+from gatekeeper.edges.remote import Remote
+from gatekeeper.errors import RepositoryUnreadable
+from gatekeeper.model import Tip
+from gatekeeper.snapshot import Question
+
+_NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-f]{40,64}$|^HEAD$|^@$")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a clone, as it was written. `fetch` is false where nothing may be fetched."""
+
+    base: str | None = None
+    head: str = "HEAD"
+    branch: str | None = None
+    remote: str | None = None
+    fetch: bool = True
+
+
+class Clone:
+    """A user's clone, opened for one check. `remote` is None where all is local."""
+
+    def __init__(self, repository: Repository, environ: Mapping[str, str], asked: Asked) -> None:
+        self.repository = repository
+        self.asked = asked
+        name = self._remote_name()
+        self.view = view_over(repository, environ, name)
+        self.remote = Remote(self.view, name) if name else None
+        self.claims: LocalClaims | RemoteClaims = LocalClaims(repository, self.view)
+        if self.remote is not None:
+            self.claims = RemoteClaims(self.view, self.remote)
+
+    def __enter__(self) -> Clone:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.view.close()
+
+    def complete(self, question: Question) -> Question:
+        """The question with both commits and the branch found. Raises RepositoryUnreadable where one is not."""
+        asked = self.asked
+        base = self._base()
+        found = self.repository.resolve([asked.head, *([base] if self.remote is None else [])])
+        head = found.get(asked.head)
+        if head is None:
+            raise RepositoryUnreadable(f"--head {asked.head!r} stands for no commit here", "Name a branch or a commit.")
+        tip = found.get(base) if self.remote is None else self._remote_tip(self.remote, base)
+        if tip is None:
+            raise RepositoryUnreadable(
+                f"the base branch {base!r} stands for no commit here",
+                "Name another with --base, or fetch it: git fetch.",
+            )
+        return dataclasses.replace(
+            question, base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch()
+        )
+
+    def _remote_name(self) -> str | None:
+        """The remote that `--remote`, else base's upstream, else `origin` names; None where there is none."""
+        if not self.asked.fetch:
+            return None
+        known = self.repository.remotes()
+        if self.asked.remote is not None:
+            if self.asked.remote not in known:
+                raise RepositoryUnreadable(
+                    f"there is no remote {self.asked.remote!r} here", "See git remote, or leave --remote out."
+                )
+            return self.asked.remote
+        branches = [self.asked.base] if self.asked.base else ["main", "master"]
+        upstream = [self.repository.config.get(f"branch.{branch}.remote", [""])[-1] for branch in branches]
+        return next((name for name in (*upstream, "origin") if name in known), None)
+
+    def _base(self) -> str:
+        """The base branch's name as given, else the remote's default branch, else main, else master."""
+        if self.asked.base is not None:
+            return self.asked.base
+        if self.remote is not None:
+            name = self.repository.remote_head(self.remote.name) or self.remote.default_branch()
+            if name is not None:
+                return name
+        here = self.repository.resolve(["refs/heads/main", "refs/heads/master"])
+        for name in ("main", "master"):
+            if f"refs/heads/{name}" in here:
+                return name
+        raise RepositoryUnreadable("there is no base branch: neither main nor master is here", "Name it with --base.")
+
+    def _remote_tip(self, remote: Remote, base: str) -> str | None:
+        """Base's tip on the remote where that has such a branch; a commit, or a branch it has not, as it is here."""
+        branch = base.removeprefix(f"{remote.name}/")
+        tip = None if _NO_BRANCH.search(branch) else remote.tip(branch)
+        return tip or self.repository.resolve([base]).get(base)
+
+    def _branch(self) -> str | None:
+        """The head branch: what HEAD is on, or the branch that `--head` names."""
+        head = self.asked.head
+        if head in ("HEAD", "@"):
+            return self.repository.branch()
+        ref = head if head.startswith("refs/heads/") else f"refs/heads/{head}"
+        return ref.removeprefix("refs/heads/") if ref in self.repository.resolve([ref]) else self.repository.branch()

@@ -1,0 +1,441 @@
+"""The facts of one check, read in the order in which they are needed, and frozen into a Snapshot.
+
+What is read follows the change set: blobs that differ, the base copies beside them, one task's
+claims. Folders of a state are read as one tree object each, never file by file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from gatekeeper import boards, lanes
+from gatekeeper.boards.board import Board, ProposalFile
+from gatekeeper.claims.history import History, counting
+from gatekeeper.edges.git import View
+from gatekeeper.edges.links import resolve_links
+from gatekeeper.errors import HistoryMissing, PolicyInvalid, RemoteUnreachable
+from gatekeeper.inscope import Scope
+from gatekeeper.model import REGULAR, Change, Claim, Defect, Lane, State, Task
+from gatekeeper.people import Forge, People
+from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
+from gatekeeper.policy import DEFAULT, Policy, parse_policy
+from gatekeeper.snapshot import (
+    POLICY_PATH,
+    SIGNERS_PATH,
+    Answer,
+    Claims,
+    Move,
+    Question,
+    Snapshot,
+    Spot,
+    Subject,
+    claim_asked,
+)
+from gatekeeper.taskfile import id_from_name, parse_task
+
+
+Entry = tuple[bytes, int, str]
+"""A path in a tree, its mode and its object name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlanFiles:
+    """A tree's plan and manifest, and what is wrong with each."""
+
+    plan: Plan | None = None
+    plan_defects: tuple[Defect, ...] = ()
+    manifest: Manifest | None = None
+    manifest_defects: tuple[Defect, ...] = ()
+
+
+class ClaimSource(Protocol):
+    """Where claims are read: the remote's refs where there is one, else the clone's own."""
+
+    def history(self, task: str, locks: Collection[str], question: Question) -> History:
+        """Every claim of one task, standing or logged, and what its locks' refs hold."""
+
+    def rooted(self, base: str, commit: str) -> bool:
+        """Whether `commit` is a commit in base's history, which is then here as far back as that."""
+
+
+class Codes(Protocol):
+    """Which codes there are, and which of them a policy may raise or lower."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Every code."""
+
+    @property
+    def adjustable(self) -> frozenset[str]:
+        """Those with a degree mark, and warnings."""
+
+
+class Gatherer:
+    """Reads the facts of one question through one view."""
+
+    def __init__(
+        self,
+        question: Question,
+        view: View,
+        claims: ClaimSource,
+        codes: Codes,
+        forge: Forge | None,
+        fetch_blobs: Callable[[Iterable[str]], None] | None = None,
+    ) -> None:
+        self.question = question
+        self.view = view
+        self.source = claims
+        self.codes = codes
+        self.forge = forge
+        self._fetch_blobs = fetch_blobs
+        self._blobs: dict[str, bytes | None] = {}
+        self._parsed: dict[tuple[bytes, str], Task] = {}
+        self.base, self.head = _commit(question.base.commit), _commit(question.head.commit)
+        self.base_tree = view.objects.commit(self.base).tree
+        self.policy = DEFAULT
+        self.layout = boards.LAYOUTS[0]
+
+    # -- reading -----------------------------------------------------------
+
+    def read(self, oids: Iterable[str]) -> None:
+        """Read blobs ahead, in one go."""
+        wanted = [oid for oid in dict.fromkeys(oids) if oid and oid not in self._blobs]
+        if wanted and self._fetch_blobs is not None:
+            self._fetch_blobs(wanted)
+        self._blobs |= self.view.objects.blobs(wanted)
+
+    def blob(self, oid: str) -> bytes:
+        """One blob's contents; what is too large to be a file of a board reads as no text at all."""
+        self.read([oid])
+        data = self._blobs[oid]
+        return b"\xff" if data is None else data
+
+    def file(self, tree: str, path: bytes) -> bytes | None:
+        """A regular file of a tree; None where there is none. A link or a folder there reads as no text."""
+        found = self.view.objects.entry(tree, path)
+        if found is None:
+            return None
+        return self.blob(found[1]) if found[0] in REGULAR else b"\xff"
+
+    def spot(self, path: bytes, mode: int, oid: str) -> Spot | None:
+        """A task file at a path; None where the path is no task's."""
+        place = self.layout.place(path)
+        if place is None:
+            return None
+        return Spot(path, place.state, mode, oid, self.parse(path, mode, oid, place.state))
+
+    def parse(self, path: bytes, mode: int, oid: str, state: State) -> Task:
+        """A task file as read under base's policy; what is no regular file is unreadable, whatever it holds."""
+        if mode not in REGULAR:
+            why = Defect("GK201", "a task has to be a regular file, and this is a symlink, a submodule or a folder")
+            name = path.rpartition(b"/")[2]
+            return Task(path=path, state=state.value, id=id_from_name(name), defects=(why,))
+        key = (path, oid)
+        if key not in self._parsed:
+            today = self.question.now.date()
+            self._parsed[key] = parse_task(
+                path, self.blob(oid), state=state.value, classifications=self.policy.classifications, today=today
+            )
+        return self._parsed[key]
+
+    # -- the order of things -------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Everything the rules ask for. Raises GatekeeperError where a fact can't be had."""
+        broken = self._read_policy()
+        self.view_is_whole()
+        merged, conflicts = self.view.merge_tree(self.base, self.head)
+        facts = Snapshot(self.question, self.policy, self.layout, merged_tree=merged)
+        if merged is None:
+            if broken:
+                raise broken
+            return dataclasses.replace(facts, conflicts=tuple(conflicts))
+        changes = self.view.diff(self.base_tree, merged)
+        if broken:
+            self._mended_policy(changes, merged, broken)
+        touched = [change for change in changes if self._reads(change)]
+        self.read(oid for change in touched for oid in self._sides(change))
+        moves = self._moves(touched, merged)
+        finished = tuple(self._finished(moves, {change.path for change in touched}))
+        people = People(self.question, self.policy, self.forge)
+        choice = lanes.choose(self.policy, self.layout, changes, moves, finished, people.author_is)
+        facts = dataclasses.replace(
+            facts,
+            changes=changes,
+            lane=choice.lane,
+            moves=tuple(moves),
+            finished=finished,
+            subject=choice.subject,
+            board=self.board(
+                PlanFiles(),
+                [choice.subject.after.task] if choice.subject else [],
+                self._proposals(touched),
+            ),
+        )
+        facts = self._with_people(facts, people, on_trust=choice.on_trust)
+        return self._with_lane(facts, people, merged)
+
+    def view_is_whole(self) -> None:
+        """Raise HistoryMissing where a shallow clone does not hold what base and head share."""
+        if self.view.cut_between(self.base, self.head):
+            raise HistoryMissing(
+                "this clone is shallow, and its history ends before base and head meet",
+                "Fetch the rest: git fetch --unshallow (in a workflow: fetch-depth: 0).",
+            )
+
+    def _with_lane(self, facts: Snapshot, people: People, merged: str) -> Snapshot:
+        if facts.lane is Lane.PLANNING:
+            from gatekeeper.edges.boardreader import planning  # noqa: PLC0415 -- the board's rules cost time
+
+            return planning(self, facts, merged)
+        if facts.lane is Lane.IMPLEMENTATION:
+            facts = self._with_plan(facts)
+            facts = self._with_paths(facts, merged)
+        if facts.lane in (Lane.IMPLEMENTATION, Lane.HANDBACK) and facts.subject and facts.subject.before:
+            facts = self._with_claims(facts, facts.subject, people)
+        return facts
+
+    # -- the policy ------------------------------------------------------------
+
+    def _read_policy(self) -> PolicyInvalid | None:
+        data = self.file(self.base_tree, POLICY_PATH)
+        if data is None:
+            return None
+        try:
+            self.policy = self.parse_policy(data)
+        except PolicyInvalid as why:
+            return why
+        self.layout = boards.by_name(self.policy.layout)
+        return None
+
+    def use_policy(self, policy: Policy) -> None:
+        """Read task files under another policy from here on; what was parsed under the last one is forgotten."""
+        if policy != self.policy:
+            self.policy = policy
+            self._parsed.clear()
+
+    def parse_policy(self, data: bytes) -> Policy:
+        """A policy's text under the codes that are known. Raises PolicyInvalid."""
+        return parse_policy(data, self.codes.adjustable, self.codes.known)
+
+    def _mended_policy(self, changes: Sequence[Change], merged: str, broken: PolicyInvalid) -> None:
+        """Let pass, under the default policy, a change of the policy alone that makes it readable."""
+        if [change.path for change in changes] != [POLICY_PATH]:
+            raise broken
+        data = self.file(merged, POLICY_PATH)
+        try:
+            if data is not None:
+                self.parse_policy(data)
+        except PolicyInvalid:
+            raise broken from None
+
+    # -- tasks -------------------------------------------------------------------
+
+    def _reads(self, change: Change) -> bool:
+        """Whether what stands at a changed path is read: a task's file or a new proposal."""
+        new_proposal = self.layout.proposal(change.path) and not change.deleted
+        return self.layout.place(change.path) is not None or new_proposal
+
+    @staticmethod
+    def _sides(change: Change) -> Iterable[str]:
+        pairs = ((change.old_mode, change.old_oid), (change.new_mode, change.new_oid))
+        return [oid for mode, oid in pairs if mode in REGULAR]
+
+    def _moves(self, touched: Sequence[Change], merged: str) -> list[Move]:
+        """Every task that the change touches, with its places on both sides."""
+        old = [self.spot(c.path, c.old_mode, c.old_oid) for c in touched if not c.added]
+        new = [self.spot(c.path, c.new_mode, c.new_oid) for c in touched if not c.deleted]
+        before, after = [s for s in old if s], [s for s in new if s]
+        ids = list(dict.fromkeys(name for spot in (*before, *after) for name in ids_of(spot)))
+        on_base, merging = self.named(self.base_tree, ids), self.named(merged, ids)
+        return [Move(i, self._places(i, before, on_base), self._places(i, after, merging)) for i in ids]
+
+    def _places(self, task: str, touched: Iterable[Spot], named: Mapping[str, list[Entry]]) -> tuple[Spot, ...]:
+        """Where a task stands in a tree: the touched files that bear its id, and all that are named after it."""
+        found = {spot.path: spot for spot in touched if task in ids_of(spot)}
+        for path, mode, oid in named.get(task, []):
+            if path not in found:
+                spot = self.spot(path, mode, oid)
+                found |= {path: spot} if spot else {}
+        return tuple(found[path] for path in sorted(found))
+
+    def named(self, tree: str, ids: Sequence[str]) -> dict[str, list[Entry]]:
+        """For each id, the files in the states' folders whose name says that they are that task.
+
+        Git looks for them, so that a folder of ten thousand tasks costs what a folder of ten does.
+        """
+        found: dict[str, list[Entry]] = {task: [] for task in ids}
+        folders = [self.layout.folder(state) for state in self.layout.states]
+        for start in range(0, len(ids), 100):
+            names = [os.fsencode(task) for task in ids[start : start + 100] if "\0" not in task]
+            for path, mode, oid in self.view.files(tree, [folder + name for folder in folders for name in names]):
+                task = id_from_name(path.rpartition(b"/")[2])
+                if task in found and self.layout.place(path):
+                    found[task].append((path, mode, oid))
+        return found
+
+    def _finished(self, moves: Sequence[Move], touched: Collection[bytes]) -> Iterable[Subject]:
+        """The tasks that go to done: in done/ after the merge, by a file of this change, and not there on base."""
+        seen: set[bytes] = set()
+        ordered = sorted(moves, key=lambda move: move.was(State.QUEUED) is None)  # a real task before a mere name
+        for move in ordered:
+            ends = [s for s in move.after if s.state is State.DONE and s.path in touched and s.path not in seen]
+            if ends and move.was(State.DONE) is None:
+                seen.add(ends[0].path)
+                yield Subject(move.id, move.was(State.QUEUED), ends[0])
+
+    def _proposals(self, touched: Sequence[Change]) -> Iterable[ProposalFile]:
+        """The new proposals that the change brings."""
+        for change in touched:
+            if self.layout.proposal(change.path) and change.added:
+                yield self.proposal(change.path, change.new_mode, change.new_oid)
+
+    def proposal(self, path: bytes, mode: int, oid: str) -> ProposalFile:
+        """A proposal as read; what is no regular file is none."""
+        if mode not in REGULAR:
+            return ProposalFile(path, None, (Defect("GK311", "a proposal has to be a regular file"),))
+        return ProposalFile(path, *parse_proposal(path, self.blob(oid)))
+
+    # -- plan, paths, people -----------------------------------------------------
+
+    def plans(self, tree: str) -> PlanFiles:
+        """The plan and the manifest of a tree, and what is wrong with them."""
+        found = PlanFiles()
+        if (data := self.file(tree, self.layout.plan)) is not None:
+            plan, defects = parse_plan(self.layout.plan, data)
+            found = dataclasses.replace(found, plan=plan, plan_defects=defects)
+        if (data := self.file(tree, self.layout.manifest)) is not None:
+            manifest, defects = parse_manifest(self.layout.manifest, data)
+            found = dataclasses.replace(found, manifest=manifest, manifest_defects=defects)
+        return found
+
+    def board(self, plans: PlanFiles, tasks: Iterable[Task], proposals: Iterable[ProposalFile]) -> Board:
+        """A board of these parts, under base's policy."""
+        return Board(
+            tasks=tuple(tasks),
+            plan=plans.plan,
+            plan_path=self.layout.plan,
+            plan_defects=plans.plan_defects,
+            manifest=plans.manifest,
+            manifest_path=self.layout.manifest,
+            manifest_defects=plans.manifest_defects,
+            proposals=tuple(proposals),
+            policy=self.policy,
+            today=self.question.now.date(),
+        )
+
+    def _with_plan(self, facts: Snapshot) -> Snapshot:
+        plans = self.plans(self.base_tree)
+        task = facts.subject.before.task if facts.subject and facts.subject.before else None
+        board = self.board(plans, facts.board.tasks, facts.board.proposals)
+        waits = self._states(task.depends_on if task else ())
+        return dataclasses.replace(
+            facts, plan=plans.plan, manifest=plans.manifest, board=board, dependencies=waits
+        )
+
+    def _states(self, tasks: Sequence[str]) -> dict[str, str]:
+        """The folder in which each of the tasks stands on base; empty where it stands nowhere."""
+        states: dict[str, str] = {}
+        for task, entries in self.named(self.base_tree, tasks).items() if tasks else ():
+            places = [place.state for path, _, _ in entries if (place := self.layout.place(path))]
+            states[task] = State.DONE.value if State.DONE in places else next((s.value for s in places), "")
+        return states
+
+    def _with_paths(self, facts: Snapshot, merged: str) -> Snapshot:
+        own = [path for subject in facts.finished for path in subject.paths]
+        task = facts.authority_task
+        scope = Scope(self.policy, self.layout, task.authority if task else None, own)
+        spots = [self.spot(c.path, c.new_mode, c.new_oid) for c in facts.changes if scope.proposed(c)]
+        proposed = tuple(spot for spot in spots if spot)
+        links = tuple(resolve_links(self, facts.changes, merged)) if facts.subject else ()
+        tasks = (*facts.board.tasks, *(spot.task for spot in proposed))
+        board = dataclasses.replace(facts.board, tasks=tasks)
+        return dataclasses.replace(facts, proposed=proposed, links=links, board=board)
+
+    def _with_people(self, facts: Snapshot, people: People, *, on_trust: bool) -> Snapshot:
+        if on_trust:
+            if self.question.in_ci:
+                raise _untold()
+            return dataclasses.replace(facts, asks_operator=True)
+        if facts.lane not in (Lane.PLANNING, Lane.REVERT):
+            return facts
+        return self.operators(dataclasses.replace(facts, asks_operator=True), people)
+
+    def operators(self, facts: Snapshot, people: People) -> Snapshot:
+        """With what is known of the author and of whoever pushed last. In CI not to know is an error."""
+        author, pusher = people.operates(self.question.author), Answer.YES
+        if author is Answer.YES and (known := people.pusher()) is not None:
+            pusher = people.operates(known)
+        if Answer.UNKNOWN in (author, pusher) and self.question.in_ci:
+            raise _untold()
+        return dataclasses.replace(facts, author_operates=author, pusher_operates=pusher)
+
+    # -- claims ----------------------------------------------------------------------
+
+    def _with_claims(self, facts: Snapshot, subject: Subject, people: People) -> Snapshot:
+        if facts.lane is Lane.HANDBACK and not self.question.in_ci:
+            facts = self.operators(facts, people)
+            if not claim_asked(facts):
+                return facts
+        if self.question.foreign:
+            return facts
+        before = subject.before.task if subject.before else None
+        history = self.source.history(subject.id, before.locks if before else (), self.question)
+        rooted = {c.base_commit: self.source.rooted(self.base, c.base_commit) for c in history.claims}
+        put_back = {commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted}
+        counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
+        oldest = self.view.oldest_commit(self.base, self.head) if history.claims else None
+        return dataclasses.replace(
+            facts,
+            oldest_commit=oldest,
+            claims=Claims(history, tuple(counts), rooted, self._signatures(counts)),
+        )
+
+    def _put_back(self, task: str, since: str) -> bool:
+        """Whether a first-parent commit of `since..base` brought the task back into queued/ (CONTRACT 3)."""
+        if since == self.base:
+            return False
+        folder = self.layout.folder(State.QUEUED).decode()
+        patterns = [f":(top,literal){folder}{task}.md", f":(top,glob){folder}{task}-*.md"]
+        for changes in self.view.first_parent_raw(since, self.base, patterns):
+            mine = [c for c in changes if id_from_name(c.path.rpartition(b"/")[2]) == task]
+            if any(c.added for c in mine) and not any(c.deleted for c in mine):
+                return True
+        return False
+
+    def _signatures(self, claims: Sequence[Claim]) -> Mapping[str, str | None]:
+        """Why each signed claim of this branch's signature does not hold; None where it does."""
+        mine = [claim for claim in claims if claim.branch == self.question.branch and claim.signature is not None]
+        if not mine:
+            return {}
+        from gatekeeper.claims.blob import signed_bytes  # noqa: PLC0415 -- most claims are unsigned
+        from gatekeeper.edges import ssh  # noqa: PLC0415
+
+        signers = self.file(self.base_tree, SIGNERS_PATH) or b""
+        return {
+            claim.oid: ssh.verify(
+                signed_bytes(claim.fields), claim.signature or "", signers, claim.agent, at=claim.claimed_at
+            )
+            for claim in mine[-1:]
+        }
+
+
+def ids_of(spot: Spot) -> tuple[str, ...]:
+    """The ids that a task file goes by: its header's and its name's, the header's first."""
+    return tuple(dict.fromkeys(i for i in (spot.task.id, id_from_name(spot.path.rpartition(b"/")[2])) if i))
+
+
+def _untold() -> RemoteUnreachable:
+    return RemoteUnreachable(
+        "who the operators are could not be asked of the forge, and this change needs one",
+        "Give the action a token that may read collaborators, or list `operators` in base's policy.",
+    )
+
+
+def _commit(oid: str | None) -> str:
+    if oid is None:
+        raise HistoryMissing("base or head stands for no commit", "Fetch both, or name other refs.")
+    return oid

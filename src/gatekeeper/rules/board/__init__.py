@@ -1,0 +1,9 @@
+"""The board's rules, GK2xx and GK3xx: each looks at a `Board` and at nothing else."""
+
+from __future__ import annotations
+
+from gatekeeper.boards.board import Board
+from gatekeeper.rules.base import Rule
+from gatekeeper.rules.board import files, plans, relations
+
+RULES: tuple[Rule[Board], ...] = (*files.RULES, *relations.RULES, *plans.RULES)

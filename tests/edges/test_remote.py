@@ -1,0 +1,343 @@
+"""Fetching into an empty view: what decides comes over, whatever the history's shape, and nothing else does."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gatekeeper.claims import refs
+from gatekeeper.edges.git import View
+from gatekeeper.edges.remote import Remote
+from gatekeeper.errors import RemoteUnreachable
+
+START = 1_700_000_000
+ENV = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "LC_ALL": "C",
+}
+
+
+def git(folder: Path, *args: str, stdin: bytes = b"") -> str:
+    done = subprocess.run(["git", *args], cwd=folder, env=ENV, input=stdin, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().strip()
+
+
+@dataclass
+class History:
+    """Commits written in one go by git fast-import; `names` maps what a test calls them to object names."""
+
+    folder: Path
+    object_format: str = "sha1"
+    lines: list[bytes] = field(default_factory=list)
+    marks: dict[str, int] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    clock: int = START
+
+    def commit(self, name: str, parents: list[str], files: dict[str, bytes], *, at: int | None = None) -> None:
+        self.clock += 60
+        self.marks[name] = len(self.marks) + 1
+        head = f"commit refs/made/{self.marks[name]}\nmark :{self.marks[name]}\n"
+        head += f"committer made <made@example.com> {at if at is not None else self.clock} +0000\ndata 0\n"
+        head += "".join(f"{'merge' if n else 'from'} :{self.marks[p]}\n" for n, p in enumerate(parents))
+        self.lines.append(head.encode())
+        for path, data in files.items():
+            self.lines.append(f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n")
+
+    def write(self, **branches: str) -> History:
+        self.folder.mkdir(parents=True)
+        git(self.folder, "init", "--quiet", "--bare", f"--object-format={self.object_format}", "-b", "main")
+        for setting in ("allowFilter", "allowAnySHA1InWant"):
+            git(self.folder, "config", f"uploadpack.{setting}", "true")
+        stream = b"".join(self.lines)
+        marks = self.folder / "marks"
+        git(self.folder, "fast-import", "--quiet", f"--export-marks={marks}", stdin=stream)
+        by_mark = dict(line.split() for line in marks.read_text().splitlines())
+        self.names = {name: by_mark[f":{mark}"] for name, mark in self.marks.items()}
+        for branch, name in branches.items():
+            git(self.folder, "update-ref", f"refs/heads/{branch}", self.names[name])
+        for mark in self.marks.values():  # only branches keep commits: the rest of the history hangs on them
+            git(self.folder, "update-ref", "-d", f"refs/made/{mark}")
+        return self
+
+    def view(self) -> View:
+        return View(
+            ENV,
+            object_format=self.object_format,
+            transport=[("remote.origin.url", f"file://{self.folder}")],
+            promisor="origin",
+        )
+
+
+def kinds(view: View) -> Counter[str]:
+    done = view.git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)")
+    return Counter(done.out.decode().split())
+
+
+def fetched(history: History, view: View, head: str) -> tuple[Remote, str]:
+    remote = Remote(view, "origin")
+    base = remote.tip("main", shallow=True)
+    assert base is not None
+    remote.bring(base, "main", head)
+    return remote, base
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> History:
+    """Base 400 commits long, with large blobs in it; a branch that forked 300 commits ago."""
+    made = History(tmp_path_factory.mktemp("old") / "app")
+    noise = random.Random(1)
+    for n in range(400):
+        files = {f"src/f{n % 10}.txt": b"%d\n" % n, "same.txt": b"same\n" * 50}
+        if n % 50 == 0:
+            files[f"assets/{n}.bin"] = noise.randbytes(100_000)
+        made.commit(f"m{n}", [f"m{n - 1}"] if n else [], files)
+    made.commit("w1", ["m99"], {"src/work.txt": b"work\n"})
+    made.commit("w2", ["w1"], {"same.txt": b"same\n" * 49 + b"other\n"})
+    return made.write(main="m399", work="w2")
+
+
+def test_a_tip_is_one_commit_without_blobs(old: History) -> None:
+    with old.view() as view:
+        assert Remote(view, "origin").tip("main", shallow=True) == old.names["m399"]
+        found = kinds(view)
+    assert (found["commit"], found["blob"]) == (1, 0)
+
+
+def test_a_branch_that_is_not_there_has_no_tip(old: History) -> None:
+    with old.view() as view:
+        assert Remote(view, "origin").tip("gone", shallow=True) is None
+
+
+def test_a_branch_far_behind_brings_the_history_between_and_no_more(old: History) -> None:
+    with old.view() as view:
+        _, base = fetched(old, view, old.names["w2"])
+        found = kinds(view)
+        assert found["commit"] == 301 + 2  # m99 to m399, and the branch's own
+        assert found["blob"] == 0
+        tree, _ = view.merge_tree(base, old.names["w2"])
+        assert kinds(view)["blob"] == 0  # both sides changed other paths: nothing has to be read
+    assert tree == git(old.folder, "merge-tree", "--write-tree", old.names["m399"], old.names["w2"])
+
+
+def test_blobs_are_fetched_by_name_even_where_the_commit_that_holds_them_is_here(old: History) -> None:
+    with old.view() as view:
+        remote, base = fetched(old, view, old.names["w2"])
+        _, oid = view.objects.entry(view.objects.commit(base).tree, b"same.txt") or (0, "")
+        remote.missing([oid])
+        assert view.objects.blob(oid) == b"same\n" * 50
+        assert kinds(view)["blob"] == 1
+
+
+def test_objects_that_nobody_has_are_an_error(old: History) -> None:
+    with old.view() as view:
+        remote, _ = fetched(old, view, old.names["w2"])
+        with pytest.raises(RemoteUnreachable):
+            remote.objects(["1" * 40])
+
+
+@pytest.mark.parametrize(
+    ("name", "commits"),
+    [("m399", 303), ("m200", 303), ("m99", 303), ("m90", 303 + 9)],
+)
+def test_the_claims_base_commit_is_reached_and_nothing_behind_it(old: History, name: str, commits: int) -> None:
+    with old.view() as view:
+        remote, base = fetched(old, view, old.names["w2"])
+        assert remote.reach(base, old.names[name]) is True
+        assert view.is_ancestor(old.names[name], base)
+        assert kinds(view)["commit"] == commits
+        assert kinds(view)["blob"] == 0
+
+
+def test_what_is_not_in_base_is_not_reached(old: History) -> None:
+    blob = git(old.folder, "rev-parse", f"{old.names['m399']}:same.txt")
+    tree = git(old.folder, "rev-parse", f"{old.names['m399']}^{{tree}}")
+    with old.view() as view:
+        remote, base = fetched(old, view, old.names["w2"])
+        for oid in (old.names["w1"], old.names["w2"], "1" * 40, "2" * 64, blob, tree, "main", "--upload-pack=false", ""):
+            assert remote.reach(base, oid) is False, oid
+
+
+def test_a_remote_that_breaks_off_is_no_answer(old: History, tmp_path: Path) -> None:
+    with old.view() as view:
+        _, base = fetched(old, view, old.names["w2"])
+        view.env["GIT_CONFIG_VALUE_0"] = f"file://{tmp_path}/gone"
+        remote = Remote(view, "origin")
+        with pytest.raises(RemoteUnreachable):
+            remote.reach(base, old.names["m90"])
+        with pytest.raises(RemoteUnreachable):
+            remote.tip("main", shallow=True)
+        with pytest.raises(RemoteUnreachable):
+            remote.bring(base, "main", old.names["w1"])
+        with pytest.raises(RemoteUnreachable):
+            remote.claims("T-20260814-abcdef01", [])
+
+
+def test_a_head_that_nobody_has_is_an_error(old: History) -> None:
+    with old.view() as view:
+        remote = Remote(view, "origin")
+        base = remote.tip("main", shallow=True)
+        with pytest.raises(RemoteUnreachable, match="111111"):
+            remote.bring(base or "", "main", "1" * 40)
+
+
+@pytest.mark.parametrize("head", ["m399", "m398", "m5", "m0"])
+def test_a_head_that_base_holds_changes_nothing(old: History, head: str) -> None:
+    with old.view() as view:
+        _, base = fetched(old, view, old.names[head])
+        tree, _ = view.merge_tree(base, old.names[head])
+        assert tree == view.objects.commit(base).tree
+        assert not view.cut_between(base, old.names[head])
+
+
+def test_a_head_that_merged_base_along_the_way(tmp_path: Path) -> None:
+    made = History(tmp_path / "app")
+    for n in range(20):
+        made.commit(f"m{n}", [f"m{n - 1}"] if n else [], {"f": b"%d" % n})
+    made.commit("w1", ["m4"], {"w": b"1"})
+    made.commit("w2", ["w1", "m12"], {"f": b"12", "w": b"2"})
+    made.commit("w3", ["w2"], {"w": b"3"})
+    made.write(main="m19", work="w3")
+    with made.view() as view:
+        _, base = fetched(made, view, made.names["w3"])
+        tree, _ = view.merge_tree(base, made.names["w3"])
+        assert view.oldest_commit(base, made.names["w3"]) == made.clock - 120
+    assert tree == git(made.folder, "merge-tree", "--write-tree", made.names["m19"], made.names["w3"])
+
+
+def test_an_entry_that_stacks_on_another_entry_of_the_queue(tmp_path: Path) -> None:
+    made = History(tmp_path / "app")
+    for n in range(20):
+        made.commit(f"m{n}", [f"m{n - 1}"] if n else [], {"f": b"%d" % n})
+    made.commit("a1", ["m4"], {"a": b"1"})
+    made.commit("b1", ["m9"], {"b": b"1"})
+    made.commit("q1", ["m19", "a1"], {"a": b"1"})
+    made.commit("q2", ["q1", "b1"], {"b": b"1"})
+    made.write(main="m19", queue="q2")
+    with made.view() as view:
+        remote = Remote(view, "origin")
+        assert remote.commit(made.names["q1"]) == made.names["q1"]
+        remote.bring(made.names["q1"], "main", made.names["q2"])
+        assert not view.cut_between(made.names["q1"], made.names["q2"])
+        tree, _ = view.merge_tree(made.names["q1"], made.names["q2"])
+        assert tree == view.objects.commit(made.names["q2"]).tree
+        assert view.oldest_commit(made.names["q1"], made.names["q2"]) == made.clock - 120  # b1, not a1
+        assert remote.reach(made.names["q1"], made.names["m2"])
+
+
+def test_histories_with_nothing_in_common(tmp_path: Path) -> None:
+    made = History(tmp_path / "app")
+    made.commit("m0", [], {"f": b"0"})
+    made.commit("m1", ["m0"], {"f": b"1"})
+    made.commit("x0", [], {"g": b"0"})
+    made.write(main="m1", other="x0")
+    with made.view() as view:
+        _, base = fetched(made, view, made.names["x0"])
+        assert not view.cut_between(base, made.names["x0"])
+        assert view.merge_tree(base, made.names["x0"]) == (None, [])
+
+
+def test_sha256(tmp_path: Path) -> None:
+    made = History(tmp_path / "app", object_format="sha256")
+    for n in range(9):
+        made.commit(f"m{n}", [f"m{n - 1}"] if n else [], {"f": b"%d" % n})
+    made.commit("w", ["m3"], {"w": b"w"})
+    made.write(main="m8", work="w")
+    with made.view() as view:
+        remote, base = fetched(made, view, made.names["w"])
+        assert len(base) == 64
+        assert view.merge_tree(base, made.names["w"])[0]
+        assert remote.reach(base, made.names["m2"])
+        assert not remote.reach(base, "1" * 40)
+
+
+def test_one_tasks_claims_and_no_others(old: History) -> None:
+    blobs = {}
+    for name in ("standing", "logged", "lock", "other", "longer"):
+        blobs[name] = git(old.folder, "hash-object", "-w", "--stdin", stdin=name.encode())
+    task, key = "T-20260814-abcdef01", "schema"
+    made = {
+        refs.claim_ref(task): blobs["standing"],
+        refs.log_ref(task, "20260814T000000000Z"): blobs["logged"],
+        refs.lock_ref(key): blobs["lock"],
+        refs.claim_ref("T-20260814-abcdef02"): blobs["other"],
+        refs.log_ref("T-20260814-abcdef02", "20260814T000000000Z"): blobs["other"],
+        refs.lock_ref("another"): blobs["other"],
+    }
+    for ref, oid in made.items():
+        git(old.folder, "update-ref", ref, oid)
+    with old.view() as view:
+        Remote(view, "origin").claims(task, [key])
+        found = {ref: oid for ref, oid, _ in view.refs(["refs/swarm"])}
+        count = kinds(view)
+    assert found == {ref: oid for ref, oid in made.items() if oid != blobs["other"]}
+    assert count == Counter(blob=3)
+
+
+def test_no_claims_at_all(tmp_path: Path) -> None:
+    made = History(tmp_path / "app")
+    made.commit("m0", [], {"f": b"0"})
+    made.write(main="m0")
+    with made.view() as view:
+        Remote(view, "origin").claims("T-20260814-abcdef01", ["schema"])
+        assert view.refs(["refs/swarm"]) == []
+
+
+def test_the_default_branch(old: History) -> None:
+    with old.view() as view:
+        assert Remote(view, "origin").default_branch() == "main"
+        assert Remote(view, "origin").peek("work") == old.names["w2"]
+        assert Remote(view, "origin").peek("wor") is None
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[tuple[list[int], int]]:
+    """Commits in order: the numbers of their parents, and their date in minutes, which may run backwards."""
+    made: list[tuple[list[int], int]] = [([], 0)]
+    for n in range(1, draw(st.integers(2, 12))):
+        parents = draw(st.lists(st.integers(max(0, n - 5), n - 1), min_size=0 if n == 1 else 1, max_size=2, unique=True))
+        made.append((parents, draw(st.sampled_from([n, n, n, n - 4, 0]))))
+    return made
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(graphs(), st.data())
+def test_any_history_merges_as_it_does_in_a_whole_clone(
+    tmp_path_factory: pytest.TempPathFactory, graph: list[tuple[list[int], int]], data: st.DataObject
+) -> None:
+    made = History(tmp_path_factory.mktemp("graph") / "app")
+    for n, (parents, minute) in enumerate(graph):
+        made.commit(str(n), [str(p) for p in parents], {f"f{n}": b"%d" % n}, at=START + 60 * minute)
+    last = len(graph) - 1
+    base = data.draw(st.integers(0, last))
+    made.write(main=str(base), head=str(last))
+    names = made.names
+    with made.view() as view:
+        remote, tip = fetched(made, view, names[str(last)])
+        assert not view.cut_between(tip, names[str(last)])
+        whole = git(made.folder, "rev-list", "--timestamp", f"{tip}..{names[str(last)]}").split()
+        assert view.oldest_commit(tip, names[str(last)]) == min(map(int, whole[0::2]), default=None)
+        expected = subprocess.run(
+            ["git", "merge-tree", "--write-tree", tip, names[str(last)]], cwd=made.folder, env=ENV, capture_output=True
+        )
+        tree, _ = view.merge_tree(tip, names[str(last)])
+        assert tree == (expected.stdout.decode().split("\n")[0] if expected.returncode == 0 else None)
+        behind = set(git(made.folder, "rev-list", tip).split())
+        for oid in names.values():
+            assert remote.reach(tip, oid) is (oid in behind)
