@@ -10,6 +10,7 @@ JOBS ?= 2
 CASES_AT ?= ../shared/cases
 CASES ?= gate
 
+QUIET := --quiet --quiet
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -40,21 +41,21 @@ types: $(VENV)/.dev ## types
 	@$(BIN)/mypy
 
 docs: $(VENV)/.run ## write the generated docs anew
-	@$(BIN)/python -m gatekeeper.schemas docs/schemas
+	@$(BIN)/python -m gatekeeper.docs docs
 
 docs-check: $(VENV)/.run ## the generated docs are what the code would write
 	$(call step,generated docs)
 	@mkdir -p build && rm -rf build/docs && cp -R docs build/docs
-	@$(BIN)/python -m gatekeeper.schemas build/docs/schemas
+	@$(BIN)/python -m gatekeeper.docs build/docs
 	@diff -ru docs build/docs || { echo "the docs are stale: run make docs"; exit 1; }
 
 wheel: $(VENV)/.run ## build the wheel, install it alone in a fresh environment, and run it there
 	$(call step,the wheel)
 	@rm -rf build/wheel
-	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	@$(BIN)/python -m pip wheel $(QUIET) --no-deps --wheel-dir build/wheel .
 	@$(PYTHON) -m venv build/wheel/venv
-	@build/wheel/venv/bin/python -m pip install --quiet build/wheel/*.whl
-	@cd build/wheel && venv/bin/gatekeeper --version && venv/bin/gatekeeper demo
+	@build/wheel/venv/bin/python -m pip install $(QUIET) build/wheel/*.whl
+	@cd build/wheel && venv/bin/gatekeeper --version && venv/bin/gatekeeper rule GK141 >/dev/null && venv/bin/gatekeeper demo
 
 cases: $(VENV)/.run ## the shared black-box cases, where they are there
 	$(call step,cases: $(CASES))
@@ -86,10 +87,10 @@ $(VENV)/.run: pyproject.toml
 	@$(BIN)/python -c '' 2>/dev/null || { echo "making an environment in $(VENV) with $(PYTHON)"; \
 		$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
 		echo "$(PYTHON) can't make an environment: install its venv module (Debian: apt install python3-venv)"; exit 1; }; }
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install $(QUIET) --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install $(QUIET) --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	@$(BIN)/python -m pip install --quiet --group dev
+	@$(BIN)/python -m pip install $(QUIET) --group dev
 	@touch $@

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -227,20 +228,30 @@ def make(size: Size, repository: Path) -> None:
     write_claims(repository, size)
 
 
+def make_all(here: Path) -> None:
+    """Make every repository below a folder, in the place of whatever earlier runs left beside it."""
+    shutil.rmtree(here.parent, ignore_errors=True)
+    for size in SIZES:
+        print(f"making the repository {size.name}", flush=True)
+        make(size, here / size.name)
+    clone = here / "small-checkout"
+    git(here, "clone", "--quiet", "--branch", BRANCH, "--", str(here / "small"), str(clone))
+    git(clone, "fetch", "--quiet", "origin", "refs/swarm/*:refs/swarm/*", "main:main")
+    git(clone, "remote", "remove", "origin")
+    (here / "whole").touch()
+
+
 def made(folder: Path) -> dict[str, Path]:
     """Every repository, made anew unless it is there from an earlier run of this very source.
 
-    `small-checkout` is a clone of `small` with the head branch checked out.
+    `small-checkout` is a clone of `small` with the head branch checked out. What makes a process
+    large stays out of the one that asks: a child's peak memory is never less than its parent's.
     """
     here = folder / hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
     if not (here / "whole").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        for size in SIZES:
-            print(f"making the repository {size.name} …", flush=True)
-            make(size, here / size.name)
-        clone = here / "small-checkout"
-        git(here, "clone", "--quiet", "--branch", BRANCH, "--", str(here / "small"), str(clone))
-        git(clone, "fetch", "--quiet", "origin", "refs/swarm/*:refs/swarm/*", "main:main")
-        git(clone, "remote", "remove", "origin")
-        (here / "whole").touch()
-    return {path.name: path for path in here.iterdir() if path.is_dir()}
+        subprocess.run([sys.executable, __file__, str(here)], check=True)
+    return {name: here / name for name in (*(size.name for size in SIZES), "small-checkout")}
+
+
+if __name__ == "__main__":
+    make_all(Path(sys.argv[1]))

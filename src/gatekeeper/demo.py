@@ -6,14 +6,15 @@ The dishonest five are the ways in which an agent was seen, or feared, to get ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gatekeeper.edges.sandbox import Snapshot
+from gatekeeper.claims import blob, refs
+from gatekeeper.edges.sandbox import NewCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
 BASE = "main"
@@ -88,15 +89,15 @@ class Story:
     claimed_for: str | None
     must_find: frozenset[str] = frozenset()
     paths: tuple[str, ...] = ()
-    queued: bool = field(default=True)
+    queued: bool = True
 
-    def snapshot(self, now: datetime) -> Snapshot:
+    def commit(self, now: datetime) -> NewCommit:
         """The pull request's one commit."""
         evidence = "```\n2 passed\n```\n"
         done = {self.job.path(now, "done"): self.job.text(now, "done", self.paths, evidence)}
         left = {self.job.path(now, "queued"): None} if self.queued else {}
         files = {**self.changes, **left, **done}
-        return Snapshot(self.branch, BASE, self.agent, now + WORKED, self.job.title, files)
+        return NewCommit(self.branch, BASE, self.agent, now + WORKED, self.job.title, files)
 
 
 STORIES = (
@@ -116,7 +117,8 @@ STORIES = (
     ),
     Story(
         "A task authored straight into done/",
-        "Bob wrote himself a task that nobody had queued, already finished, with room for everything he wanted.",
+        "Bob wrote himself a task that nobody had queued, already finished and with room for all he wanted, "
+        "and a claim to go with it.",
         DISCOUNT,
         "Bob",
         "agent/discount",
@@ -175,32 +177,29 @@ STORIES = (
 )
 
 
-def base(now: datetime) -> Snapshot:
+def base(now: datetime) -> NewCommit:
     """The base branch's one commit: the code, the plan and a board of queued tasks."""
     tasks = {job.path(now, "queued"): job.text(now, "queued") for job in BOARD}
     ids = ", ".join(job.id(now) for job in BOARD)
-    manifest = (
-        f"plan_revision: {PLAN_REVISION}\nmilestones:\n  - id: spring\n    status: active\n    tasks: [{ids}]\n"
-    )
+    manifest = f"plan_revision: {PLAN_REVISION}\nmilestones:\n  - id: spring\n    status: active\n    tasks: [{ids}]\n"
     files = {**_SOURCES, ".agents/manifest.yml": manifest, **tasks}
-    return Snapshot(BASE, None, "Olga", now - timedelta(days=1), "The board, the plan and the code", files)
+    return NewCommit(BASE, None, "Olga", now - timedelta(days=1), "The board, the plan and the code", files)
 
 
-def claim(story: Story, commit: str, now: datetime) -> dict[str, object] | None:
-    """The fields of a story's claim, taken when base stood at `commit`; None where there is none."""
-    from gatekeeper.claims.blob import iso  # noqa: PLC0415 -- the codec is of use to nobody else here
-
+def claim(story: Story, commit: str, now: datetime) -> Iterator[tuple[str, bytes]]:
+    """The ref and the blob of a story's claim, taken when base stood at `commit`; none where nobody claimed."""
     if story.claimed_for is None:
-        return None
-    return {
+        return
+    fields: dict[str, object] = {
         "task": story.job.id(now),
         "agent": story.agent.lower(),
         "branch": story.claimed_for,
         "baseCommit": commit,
-        "claimedAt": iso(now + CLAIMED),
-        "expiresAt": iso(now + ENDS),
+        "claimedAt": blob.iso(now + CLAIMED),
+        "expiresAt": blob.iso(now + ENDS),
         "locks": [],
         "planRevision": PLAN_REVISION,
         "nonce": f"{story.job.number:08x}",
         "epoch": 1,
     }
+    yield refs.claim_ref(story.job.id(now)), blob.encode(fields)

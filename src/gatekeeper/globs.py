@@ -42,6 +42,7 @@ ANY_NAME: Segment = (STAR,)
 _WIDE, _DEEPER = -1, -2  # in a lexed pattern: `**` that crosses slashes; the same with its own slash
 
 _LITERAL = re.compile(rb"[^*?\[\\]*")
+_ODD = re.compile(rb"[*?]")
 
 
 def _span(first: int, last: int) -> int:
@@ -68,12 +69,16 @@ _CLASSES = {
 
 
 class Glob(NamedTuple):
-    """A pattern as read: its bytes, those before the first special one, the rest, and the readings."""
+    """A pattern as read: its bytes, those before the first special one, the rest, and the readings.
+
+    `usual` is without the reading as it stands of a pattern that has a `*` or a `?` in it.
+    """
 
     raw: bytes
     prefix: bytes
     rest: bytes
     readings: tuple[Reading, ...]
+    usual: tuple[Reading, ...]
 
     @property
     def plain(self) -> tuple[bytes | None, bytes] | None:
@@ -95,15 +100,16 @@ def encode(pattern: str) -> bytes:
 def read(pattern: str) -> Glob:
     """A pattern as git reads it. One that git can't be given (empty, or with a NUL) holds nothing."""
     raw = encode(pattern)
-    found = _LITERAL.match(raw)
-    prefix = found[0] if found else b""
+    plain = _LITERAL.match(raw)
+    prefix = plain[0] if plain else b""
     rest = raw[len(prefix) :]
     if not raw or b"\0" in raw:
-        return Glob(raw, prefix, rest, ())
-    readings = [_as_it_stands(raw)]
-    if rest and (tokens := _lex(rest)) is not None:
-        readings += [_segments([*spelt(prefix), *way]) for way in _ways(prefix, tokens)]
-    return Glob(raw, prefix, rest, tuple(reading for reading in readings if reading))
+        return Glob(raw, prefix, rest, (), ())
+    text = _as_it_stands(raw)
+    ways = _ways(prefix, tokens) if rest and (tokens := _lex(rest)) is not None else []
+    found = tuple(r for way in ways if (r := _segments([*spelt(prefix), *way])))
+    readings = (text, *found) if text else found
+    return Glob(raw, prefix, rest, readings, found if _ODD.search(raw) else readings)
 
 
 def spelt(text: bytes) -> Segment:

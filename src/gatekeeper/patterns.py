@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _UPPER = ((1 << 26) - 1) << ord("A")
 # Some file systems do not see these at all (git's is_hfs_dotgit): zero width, direction, BOM.
 _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
+_LONGEST_PATH = 4096
 
 
 class Patterns:
@@ -49,9 +50,10 @@ def fold(path: bytes) -> bytes:
 
     ASCII is lowered. Of other UTF-8 the parts that can be read are folded as Unicode has it, by
     their upper case too (exFAT equates a dotless i with `i`, a long s with `s`), and decomposed;
-    characters that HFS+ skips are dropped. Bytes that are no UTF-8 stay.
+    characters that HFS+ skips are dropped. Bytes that are no UTF-8 stay. Of a path that is longer
+    than any file system takes only the ASCII is lowered: decomposing could take very long.
     """
-    if path.isascii():
+    if path.isascii() or len(path) > _LONGEST_PATH:
         return path.lower()
     import unicodedata  # noqa: PLC0415 - most paths are ASCII, and start-up time counts
 

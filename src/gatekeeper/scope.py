@@ -117,18 +117,22 @@ def may_hold_below(patterns: Iterable[str], folder: bytes) -> bool:
     return any(_readings_meet(reading, other) for pattern in patterns for reading in read(pattern).readings)
 
 
-def meet(a: str, b: str) -> bool:
+def meet(a: str, b: str, *, literally: bool = False) -> bool:
     """Whether two patterns can hold one same path (GK254).
 
-    Exact, git's literal reading of wildcards included, but for two patterns of which one has more
-    than a hundred segments: these are taken to meet. Two patterns meet if two of their readings
-    do, and those are compared segment by segment, `**` standing for any number of segments, and
-    each two segments token by token in the same way: work is the product of the lengths.
+    Exact, but for two patterns of which one has more than a hundred segments: these are taken to
+    meet. Left out, unless `literally`, are paths that a pattern with `*` or `?` holds only because
+    git tries its text as a name first: else `**/*.py` and `**/*.md` met, below a folder `*.py`.
+
+    Two patterns meet if two of their readings do. Those are compared segment by segment, `**`
+    standing for any number of segments, and two segments token by token in the same way: work is
+    the product of the lengths.
     """
     one, two = read(a), read(b)
     if not (one.prefix.startswith(two.prefix) or two.prefix.startswith(one.prefix)):
         return False
-    return any(_readings_meet(x, y) for x in one.readings for y in two.readings)
+    firsts, seconds = (one.readings, two.readings) if literally else (one.usual, two.usual)
+    return any(_readings_meet(x, y) for x in firsts for y in seconds)
 
 
 def too_broad(pattern: str) -> bool:

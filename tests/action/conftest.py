@@ -8,18 +8,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from server import GitServer, serving  # noqa: E402
+from server import GitServer, serving
 
-COMMAND = [sys.executable, "-c", "import os,sys; from gatekeeper.action.run import main; sys.exit(main(os.environ, sys.stdout, sys.stderr))"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+COMMAND = [sys.executable, "-m", "gatekeeper", "action"]
 EVENTS = Path(__file__).parent / "events"
 TASK = "T-20260814-abcdef01"
 NOW = "2026-08-20T12:00:00Z"
@@ -59,7 +61,7 @@ FINISHED: dict[str, str | None] = {
 
 
 def git(folder: Path, *args: str, stdin: bytes = b"") -> str:
-    done = subprocess.run(["git", *args], cwd=folder, env=ENV, input=stdin, capture_output=True)
+    done = subprocess.run(["git", *args], cwd=folder, env=ENV, input=stdin, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode().strip()
 
@@ -130,12 +132,18 @@ class Result:
 
     @property
     def everything(self) -> str:
-        return "\n".join([self.stdout, self.stderr, self.summary, *self.outputs.values(), json.dumps(self.report)])
+        return "\n".join(
+            [self.stdout, self.stderr, self.summary, *self.outputs.values(), json.dumps(self.report)]
+        )
 
 
 def commands(text: str) -> list[str]:
     """The commands that the runner finds in a step's log (actions/runner, ActionCommand.cs)."""
-    found = [line.lstrip()[2:].split("::")[0] for line in re.split(r"\r\n|\r|\n", text) if line.lstrip().startswith("::")]
+    found = [
+        line.lstrip()[2:].split("::")[0]
+        for line in re.split(r"\r\n|\r|\n", text)
+        if line.lstrip().startswith("::")
+    ]
     return found + re.findall(r"##\[[^\]]*\]", text)
 
 
@@ -176,7 +184,9 @@ class Action:
         (folder / "ws").mkdir(parents=True)
         (folder / "home").mkdir()
         path = folder / "event.json"
-        path.write_bytes(event if isinstance(event, bytes) else json.dumps(event).encode("utf-8", "surrogatepass"))
+        path.write_bytes(
+            event if isinstance(event, bytes) else json.dumps(event).encode("utf-8", "surrogatepass")
+        )
         environ: dict[str, str | None] = ENV | {
             "HOME": str(folder / "home"),
             "GITHUB_ACTIONS": "true",
@@ -199,6 +209,7 @@ class Action:
             cwd=folder / "ws",
             env={key: value for key, value in environ.items() if value is not None},
             capture_output=True,
+            check=False,
             timeout=60,
         )
         stdout, stderr = done.stdout.decode(), done.stderr.decode()
@@ -214,12 +225,17 @@ class Action:
             folder,
         )
 
-    def event(self, name: str, *, base: str = "main", branch: str = BRANCH, head: str | None = None) -> dict[str, Any]:
+    def event(
+        self, name: str, *, base: str = "main", branch: str = BRANCH, head: str | None = None
+    ) -> dict[str, Any]:
         """One of GitHub's examples about this repository's branches."""
         made = copy.deepcopy(self.events[name])
         pull = made["pull_request"]
         pull["base"] |= {"ref": base, "sha": "1" * 40}  # the base of back then: nobody may go by it
-        pull["head"] |= {"ref": branch, "sha": head or git(self.sample.folder, "rev-parse", f"refs/heads/{branch}")}
+        pull["head"] |= {
+            "ref": branch,
+            "sha": head or git(self.sample.folder, "rev-parse", f"refs/heads/{branch}"),
+        }
         for side in (pull["base"], pull["head"]):
             side["repo"] |= {"full_name": self.name, "default_branch": base}
         made["repository"] |= {"full_name": self.name, "default_branch": base}

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BACKEND = os.path.join(
-    subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip(),
-    "git-http-backend",
-)
+EXEC = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
+BACKEND = f"{EXEC}/git-http-backend"
 
 
 class GitHandler(BaseHTTPRequestHandler):
@@ -39,7 +37,9 @@ class GitHandler(BaseHTTPRequestHandler):
             self.answer(401, [("WWW-Authenticate", 'Basic realm="git"')], b"")
             return
         path, _, query = self.path.partition("?")
-        done = subprocess.run([BACKEND], input=body, env=self.environment(path, query), capture_output=True)
+        done = subprocess.run(
+            [BACKEND], input=body, env=self.environment(path, query), capture_output=True, check=False
+        )
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = [tuple(line.decode().split(": ", 1)) for line in head.split(b"\r\n") if line]
         status = next((int(value.split()[0]) for name, value in headers if name == "Status"), 200)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from conftest import BRANCH, DONE, FINISHED, TASK, Action, commands, git
+
+from conftest import BRANCH, TASK, Action, commands, git
 
 PULLS = ["opened", "synchronize", "reopened", "ready_for_review"]
 
@@ -22,7 +23,7 @@ def test_an_honest_pull_request_passes(honest: Action, what: str) -> None:
         "agent": "a1",
         "report": "",
     }
-    assert json.loads(open(result.outputs["report"]).read()) == result.report
+    assert json.loads(Path(result.outputs["report"]).read_text()) == result.report
     assert result.report["base"] == {"ref": "main", "commit": git(honest.sample.folder, "rev-parse", "main")}
     assert result.report["head"]["ref"] == BRANCH
     assert "pass" in result.summary

@@ -109,7 +109,7 @@ def load(path: str) -> Mapping[str, object]:
     return event
 
 
-def pull_facts(document: object, where: str = "pull_request") -> Pull:
+def pull_facts(document: object, where: str = "the event's pull_request") -> Pull:
     """A pull request as events and the API describe it. Raises GatekeeperError (GK005)."""
     pull = _mapping(document, where)
     base, head = _mapping(pull.get("base"), f"{where}.base"), _mapping(pull.get("head"), f"{where}.head")
@@ -128,7 +128,7 @@ def pull_facts(document: object, where: str = "pull_request") -> Pull:
 
 def of_entry(asked: Asked, document: object) -> Asked:
     """A merge queue's entry with the facts of its pull request. Raises GatekeeperError (GK005)."""
-    pull = pull_facts(document, f"pull request {asked.entry}")
+    pull = pull_facts(document, f"GitHub's pull request {asked.entry}")
     if pull.base_ref != asked.base_ref:
         raise _bad(
             f"pull request {asked.entry}",
@@ -165,21 +165,22 @@ def _pusher(event: Mapping[str, object], head: str) -> str | None:
 
 def _queued(event: Mapping[str, object]) -> Asked:
     """`merge_group`: the entry's own commits against what it stacks on, which may be the entry before it."""
-    group = _mapping(event.get("merge_group"), "merge_group")
-    base_ref = _branch(group.get("base_ref"), "merge_group.base_ref").removeprefix("refs/heads/")
-    head_ref = _branch(group.get("head_ref"), "merge_group.head_ref").removeprefix("refs/heads/")
+    group = _mapping(event.get("merge_group"), "the event's merge_group")
+    base_ref = _branch(group.get("base_ref"), "the event's merge_group.base_ref").removeprefix("refs/heads/")
+    head_ref = _branch(group.get("head_ref"), "the event's merge_group.head_ref").removeprefix("refs/heads/")
     found = re.fullmatch(
         r"pr-([1-9][0-9]{0,15})-[0-9a-f]+", head_ref.removeprefix(f"gh-readonly-queue/{base_ref}/")
     )
     if found is None:
         raise _bad(
-            "merge_group.head_ref", f"is {head_ref[:80]!r}, which names no pull request of {base_ref!r}"
+            "the event's merge_group.head_ref",
+            f"is {head_ref[:80]!r}, which names no pull request of {base_ref!r}",
         )
     return Asked(
         base_ref,
         head_ref,
-        base_commit=_oid(group.get("base_sha"), "merge_group.base_sha"),
-        head_commit=_oid(group.get("head_sha"), "merge_group.head_sha"),
+        base_commit=_oid(group.get("base_sha"), "the event's merge_group.base_sha"),
+        head_commit=_oid(group.get("head_sha"), "the event's merge_group.head_sha"),
         entry=int(found[1]),
     )
 
@@ -192,8 +193,8 @@ def _dispatched(event: Mapping[str, object], inputs: Inputs) -> Asked:
         )
     base = inputs.base_ref
     if not base:
-        repo = _mapping(event.get("repository"), "repository")
-        base = _branch(repo.get("default_branch"), "repository.default_branch")
+        repo = _mapping(event.get("repository"), "the event's repository")
+        base = _branch(repo.get("default_branch"), "the event's repository.default_branch")
     return Asked(base, inputs.head_ref, author=inputs.author or None)
 
 
@@ -203,7 +204,7 @@ def base_repository(asked: Asked, environ: Mapping[str, str]) -> str:
 
 
 def _bad(field: str, what: str) -> GatekeeperError:
-    return GatekeeperError(f"the event's {field} {what}", "It is GitHub's to write: run the job again.")
+    return GatekeeperError(f"{field} {what}", "It is GitHub's to write: run the job again.")
 
 
 def _mapping(value: object, field: str) -> Mapping[str, object]:

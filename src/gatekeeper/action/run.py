@@ -119,7 +119,7 @@ def _fetched(setting: Setting, asked: Asked, view: View, stderr: TextIO) -> Verd
         question = replace(question, head=Tip(asked.head_ref, head))
         base = _base(remote, asked)
         question = replace(question, base=Tip(asked.base_ref, base))
-        remote.bring(base, asked.base_ref, head)
+        remote.bring(base, head)
     except GatekeeperError as problem:
         return undecided(problem, question)
     outputs.say(stderr, f"judging {asked.head_ref} at {head[:12]} against {asked.base_ref} at {base[:12]}")

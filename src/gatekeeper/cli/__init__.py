@@ -5,6 +5,7 @@ A command's module is imported when it is called. Exit: 0 holds, 1 it does not, 
 
 from __future__ import annotations
 
+import io
 import os  # noqa: TID251 -- the environment is handed on from here
 import sys
 from datetime import datetime
@@ -17,7 +18,7 @@ from gatekeeper import __version__
 from gatekeeper.cli.base import World
 from gatekeeper.edges import clock
 from gatekeeper.errors import GatekeeperError, Refusal
-from gatekeeper.report.escape import one_line
+from gatekeeper.report.escape import log_text
 
 COMMANDS = {
     "action": ("gatekeeper.cli.action", "Judge a pull request inside a GitHub Action."),
@@ -96,6 +97,7 @@ def cli(ctx: click.Context, repo: Path | None, now: datetime | None) -> None:
         explicit=repo is not None,
         environ=dict(os.environ),
         now=now or clock.now(),
+        given=now,
     )
 
 
@@ -107,6 +109,10 @@ def main() -> None:
 
 def run(args: list[str]) -> int:
     """Run the command with these arguments; its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Reports are UTF-8 wherever they go, and a terminal that can't show a letter is no reason to stop.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         result = cli.main(args, prog_name="gatekeeper", standalone_mode=False)
     except click.exceptions.Abort:
@@ -125,7 +131,7 @@ def run(args: list[str]) -> int:
     except Exception as fault:  # noqa: BLE001 -- the last line of defence: an error verdict, never a traceback
         if "GATEKEEPER_TRACEBACK" in os.environ:
             raise
-        text = one_line(f"{type(fault).__name__}: {fault}")[:500]
+        text = log_text(f"{type(fault).__name__}: {fault}")[:500]
         click.echo(f"gatekeeper: error: a fault of gatekeeper's own: {text}", err=True)
         click.echo("  Set GATEKEEPER_TRACEBACK=1 to see where, and report it.", err=True)
         return 2
@@ -134,6 +140,6 @@ def run(args: list[str]) -> int:
 
 def complain(problem: GatekeeperError) -> None:
     """What is wrong, and what to do, on standard error."""
-    click.echo(f"gatekeeper: error: {one_line(problem.message)}", err=True)
+    click.echo(f"gatekeeper: error: {log_text(problem.message)}", err=True)
     if problem.hint:
-        click.echo(f"  {one_line(problem.hint)}", err=True)
+        click.echo(f"  {log_text(problem.hint)}", err=True)

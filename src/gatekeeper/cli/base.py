@@ -12,17 +12,21 @@ import click
 from gatekeeper.model import Outcome, Verdict
 from gatekeeper.report import FORMATS, render
 from gatekeeper.report.base import RuleInfo
-from gatekeeper.report.escape import one_line
+from gatekeeper.report.escape import log_text
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Where and when a command runs. `explicit`: the folder was named, so the environment's GIT_DIR has no say."""
+    """Where and when a command runs. `explicit`: the folder was named, so the environment's GIT_DIR has no say.
+
+    `now` is `--now`'s moment if one was `given`, else the clock's.
+    """
 
     cwd: Path
     explicit: bool
     environ: Mapping[str, str]
     now: datetime
+    given: datetime | None = None
 
     @property
     def in_ci(self) -> bool:
@@ -46,9 +50,9 @@ def emit(verdict: Verdict, form: str, output: Path | None) -> int:
         raise click.UsageError(f"there is no format {form!r}")
     if verdict.outcome is Outcome.ERROR:
         for finding in verdict.findings:
-            click.echo(f"gatekeeper: error: {one_line(finding.message)} [{finding.code} {finding.name}]", err=True)
+            click.echo(f"gatekeeper: error: {log_text(finding.message)} [{finding.code} {finding.name}]", err=True)
             if finding.help:
-                click.echo(f"  {one_line(finding.help)}", err=True)
+                click.echo(f"  {log_text(finding.help)}", err=True)
     needs_rules = form in ("sarif", "markdown")
     if not (form == "text" and verdict.outcome is Outcome.ERROR and output is None):
         text = render(verdict, form, rule_infos() if needs_rules else {})

@@ -326,6 +326,8 @@ class View:
         self.path = Path(tempfile.mkdtemp(prefix="gatekeeper-"))
         self.cwd = cwd
         self.object_format = object_format
+        self.joined = False
+        """Whether all that base and head have apart from each other is known to be here (`Remote.bring`)."""
         self._environ, self._transport = environ, transport
         (self.path / "objects" / "info").mkdir(parents=True)
         (self.path / "refs").mkdir()
@@ -455,7 +457,7 @@ class View:
     def cut_between(self, base: str, head: str) -> bool:
         """Whether history is cut before base and head meet, so that what they share can't be known."""
         boundary = self.boundary()
-        if not boundary:
+        if not boundary or self.joined:
             return False
         done = self.git("rev-list", f"{base}...{head}")
         apart = set(done.out.decode().split())
@@ -464,7 +466,7 @@ class View:
     def first_parent_raw(self, since: str, until: str, pathspecs: Sequence[str]) -> list[list[Change]]:
         """What each first-parent commit of `since..until` changed of `pathspecs`, newest first."""
         args = ["log", "-z", "--first-parent", "-m", "--raw", "--no-renames", "--no-abbrev", "--format=%x01"]
-        done = self.git(*args, f"{since}..{until}", "--", *pathspecs)
+        done = self.git(*args, f"{since}..{until}", "--", *pathspecs, lazy=True)
         if done.status:
             raise HistoryMissing(f"git could not follow base's history: {done.complaint}", "Fetch the whole history.")
         return [list(_changes(part.lstrip(b"\0\n"))) for part in done.out.split(b"\x01")[1:]]

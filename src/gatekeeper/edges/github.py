@@ -116,6 +116,8 @@ class GitHubForge:
             found = self._get(f"/repos/{_full_name(self.repository)}/pulls/{number:d}", what)
         except StatusError as why:
             raise _refused(why, what, "Give the action's token `pull-requests: read`.") from None
+        if _mapping(found, what).get("number") != number:
+            raise _senseless(what)
         return _mapping(found, what)
 
     def pusher(self, branch: str, commit: str) -> str:

@@ -3,7 +3,7 @@
 Everything is fetched into a `View`, never into the user's repository. Where the view
 lies over a whole clone, only what is new comes over. Where it starts empty (the
 action), `bring` and `reach` fetch the commits between base and head and as far back as
-the claim's base commit, without blobs; nothing here guesses at a depth.
+the claim's base commit, without blobs (see `edges/between.py`); nothing here guesses at a depth.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gatekeeper.claims import refs
+from gatekeeper.edges import between
 from gatekeeper.errors import HistoryMissing, RemoteUnreachable
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ PATIENCE = 600.0
 
 HINT = "Look at the network, the remote's URL and the token; --no-fetch judges by what is here."
 BASE, HEAD = "refs/gatekeeper/base", "refs/gatekeeper/head"
-_NO_BLOBS = "--filter=blob:none"
+_NO_BLOBS, _NO_TREES = "--filter=blob:none", "--filter=tree:0"
 _QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
 _NOT_THERE = (b"not our ref", b"couldn't find remote ref", b"unadvertised object")
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -38,20 +39,32 @@ class Remote:
         self.view = view
         self.name = name
         self.hint = hint
+        self._roots: set[str] = set()
 
-    def _fetch(self, *args: str, stdin: bytes = b"", afresh: bool = False) -> Done:
-        """Fetch; `afresh` says nothing of what is here already.
-
-        Whoever says that it has a commit is taken to have its blobs as well, and is not sent them.
-        """
+    def fetch(self, *args: str, stdin: bytes = b"") -> Done:
+        """Run git fetch with these options and refspecs; how it ended is the caller's to judge."""
         options = [a for a in args if a.startswith("--")]
         refspecs = [a for a in args if not a.startswith("--")]
-        silent = ("-c", "fetch.negotiationAlgorithm=noop") if afresh else ()
-        command = [*silent, "fetch", *_QUIET, *options, "--", self.name, *refspecs]
+        command = ["fetch", *_QUIET, *options, "--", self.name, *refspecs]
         done = self.view.git(*command, stdin=stdin, timeout=PATIENCE)
         self.view.pristine()
         self.view.reopen()
         return done
+
+    def _aside(self, *args: str, stdin: bytes = b"") -> Done:
+        """Fetch objects by name into an empty view, and take them over.
+
+        Whoever says that it has a commit is taken to have its blobs as well, and is not sent them.
+        """
+        with self.view.beside() as side:
+            done = self._on(side).fetch(*args, stdin=stdin)
+            if not done.status:
+                between.adopt(self.view, side)
+            return done
+
+    def _on(self, side: View) -> Remote:
+        """The same remote, for another view."""
+        return Remote(side, self.name, hint=self.hint)
 
     def _must(self, done: Done, what: str) -> None:
         if done.status:
@@ -73,7 +86,7 @@ class Remote:
         With `shallow` its history is left behind, and so are all blobs.
         """
         thin = ["--depth=1", _NO_BLOBS] if shallow else []
-        done = self._fetch(*thin, f"+refs/heads/{branch}:{BASE}")
+        done = self.fetch(*thin, f"+refs/heads/{branch}:{BASE}")
         if done.status and b"couldn't find remote ref" in done.err:
             return None
         self._must(done, f"branch {branch!r}")
@@ -92,7 +105,7 @@ class Remote:
 
         Raises RemoteUnreachable where the remote does not have it.
         """
-        self._must(self._fetch("--depth=1", _NO_BLOBS, f"+{oid}:{BASE}"), f"commit {oid[:12]}")
+        self._must(self.fetch("--depth=1", _NO_BLOBS, f"+{oid}:{BASE}"), f"commit {oid[:12]}")
         return self._stands(BASE)
 
     def _stands(self, ref: str) -> str:
@@ -109,14 +122,14 @@ class Remote:
             f"{refs.ARCHIVE}*",
             *(f"{refs.lock_ref(key)}*" for key in locks),
         ]
-        done = self._fetch("--filter=tree:0", *(f"+{ref}:{ref}" for ref in dict.fromkeys(wanted)))
+        done = self.fetch(_NO_TREES, *(f"+{ref}:{ref}" for ref in dict.fromkeys(wanted)))
         self._must(done, f"the claims of {task}")
 
     def objects(self, oids: Sequence[str]) -> None:
         """Fetch objects by name, in one go; what the remote does not have is an error."""
         if oids:
             names = "".join(f"{oid}\n" for oid in oids).encode()
-            done = self._fetch(_NO_BLOBS, "--stdin", stdin=names, afresh=True)
+            done = self._aside(_NO_BLOBS, "--stdin", stdin=names)
             self._must(done, f"{len(oids)} objects")
 
     def missing(self, oids: Iterable[str]) -> None:
@@ -124,107 +137,112 @@ class Remote:
         kinds = self.view.objects.kinds(dict.fromkeys(oids))
         self.objects([oid for oid, (kind, _) in kinds.items() if kind == "missing"])
 
-    def bring(self, base: str, branch: str, head: str) -> None:
-        """Into a view that holds `base` alone: `head`, and the history in which the two meet.
+    def bring(self, base: str, head: str) -> None:
+        """Into a view that holds `base` alone: `head`, its own commits, and base's history back to where they meet.
 
         Raises RemoteUnreachable where the remote has no such head.
         """
-        done = self._fetch(f"--shallow-exclude=refs/heads/{branch}", _NO_BLOBS, f"+{head}:{HEAD}")
-        if done.status:
-            # Nothing to select: head is base itself or behind it. Any other failure comes up again here.
-            done = self._fetch("--depth=1", _NO_BLOBS, f"+{head}:{HEAD}")
-        self._must(done, f"head {head[:12]}")
         if head == base:
             return
-        self._reach_all(base, self._forks(base, head))
-        if self.view.git("merge-base", "--all", base, head).out.count(b"\n") != 1:
-            self._whole(base)  # a criss-cross merges its own merge bases first, or the two never met
+        forks = self._own(base, head)
+        self._must(self.view.git("update-ref", HEAD, head), f"head {head[:12]}")
+        self.missing([self.view.objects.commit(head).tree])
+        self._roots |= {base, head, *forks}
+        self._join(base, forks)
+        self._settle()
+        self.view.joined = True
+        if self.view.git("merge-base", "--all", base, head).out.count(b"\n") > 1:
+            self._whole(base, head)  # a criss-cross: git merges the merge bases first, and needs theirs
 
-    def _forks(self, base: str, head: str) -> list[str]:
-        """The commits at which head's own history hangs on base's."""
-        objects = self.view.objects
-        forks, seen, todo = [], {head}, [head]
-        while todo:
-            for parent in objects.commit(todo.pop()).parents:
-                if parent in seen:
-                    continue
-                seen.add(parent)
-                if parent == base or objects.kinds([parent])[parent][0] == "missing":
-                    forks.append(parent)
-                else:
-                    todo.append(parent)
-        return forks
+    def _own(self, base: str, head: str) -> list[str]:
+        """Fetch the commits that head has and base has not; those at which they hang on base's history."""
+        with between.holding(self.view, base) as side:
+            done = self._on(side).fetch(_NO_TREES, f"--negotiation-tip={base}", head)
+            if not done.status:
+                between.adopt(self.view, side)
+        if done.status:
+            if not any(said in done.err for said in between.NOTHING_SENT):
+                self._must(done, f"head {head[:12]}")
+            self._one([head], f"head {head[:12]}")
+            return [head]  # base holds it already
+        known = between.ancestry(self.view.objects, [head], stop=base)
+        return [oid for oid, parents in known.items() if parents is None or oid == base]
+
+    def _join(self, base: str, forks: Sequence[str]) -> None:
+        """Fetch base's history back to every one of `forks`, all of which are in it.
+
+        What base has and the oldest fork has not holds every other fork, or that fork is behind the
+        oldest: dates may lie, and then it is the next to be asked about.
+        """
+        kinds = self.view.objects.kinds(forks)
+        self._one([oid for oid, (kind, _) in kinds.items() if kind == "missing"], "the fork point")
+        apart = {oid for oid in forks if oid != base}
+        while apart:
+            lowest = min(apart, key=lambda oid: (self.view.objects.commit(oid).committed, oid))
+            self._fill(base, lowest)
+            reached = between.ancestry(self.view.objects, [base])
+            if lowest not in reached:
+                raise HistoryMissing(
+                    f"commit {lowest[:12]} should be in base's history, and is not",
+                    "The base branch was moved meanwhile: run the check again.",
+                )
+            apart -= reached.keys()
+
+    def _fill(self, base: str, commit: str) -> None:
+        """Fetch what base has and `commit` has not, with trees."""
+        with between.holding(self.view, commit) as side:
+            done = self._on(side).fetch(_NO_BLOBS, f"--negotiation-tip={commit}", base)
+            self._must(done, "base's history")
+            between.adopt(self.view, side)
 
     def reach(self, base: str, commit: str) -> bool:
         """Whether `commit` is in base's history, which is fetched that far back if it is."""
         if len(commit) != len(base) or not _OID.fullmatch(commit):
             return False
         if self.view.objects.kinds([commit])[commit][0] == "missing":
-            done = self._fetch("--depth=1", _NO_BLOBS, commit, afresh=True)
+            done = self._aside("--depth=1", _NO_BLOBS, commit)
             if done.status and any(said in done.err for said in _NOT_THERE):
                 return False  # the remote, which has all of base, does not have it
             self._must(done, f"commit {commit[:12]}")
         if self.view.objects.kinds([commit])[commit][0] != "commit":
             return False
-        if not self._behind(base, commit):
-            return False
-        self._reach_all(base, [commit])
+        self._roots.add(commit)
+        if commit not in between.ancestry(self.view.objects, [base]):
+            if not self._behind(base, commit):
+                self._settle()
+                return False
+            self._fill(base, commit)
+        self._settle()
         return True
 
     def _behind(self, base: str, commit: str) -> bool:
-        """Whether `commit` is an ancestor of base; decided on commits alone where the history here is too short."""
-        if self.view.is_ancestor(commit, base):
-            return True
-        if base not in self.view.boundary() and not self.view.boundary():
-            return False
-        since = self.view.objects.commit(commit).committed
-        self._deepen(base, since)
-        if self.view.is_ancestor(commit, base):
-            return True
-        with self.view.beside() as side:
-            Remote(side, self.name, hint=self.hint).skeleton(base)
-            present = side.objects.kinds([commit])[commit][0] == "commit"
-            return present and side.is_ancestor(commit, base)
+        """Whether `commit` is behind base; looked up on commits alone, which are then let go."""
+        with between.holding(self.view, commit) as side:
+            done = self._on(side).fetch(_NO_TREES, f"--negotiation-tip={commit}", base)
+            if done.status and any(said in done.err for said in between.NOTHING_SENT):
+                return False  # it is the other way round
+            self._must(done, "base's history")
+            return commit in between.ancestry(side.objects, [base])
 
-    def skeleton(self, base: str) -> None:
-        """Fetch all of base's history, commits alone."""
-        self._must(self._fetch("--filter=tree:0", f"+{base}:{BASE}"), "base's history")
+    def _one(self, oids: Sequence[str], what: str) -> None:
+        """Fetch commits with their trees and without what is behind them."""
+        if oids:
+            self._must(self._aside("--depth=1", _NO_BLOBS, *oids), what)
 
-    def _reach_all(self, base: str, commits: Sequence[str]) -> None:
-        """Fetch base's history back to each of `commits`, all of which are in it."""
-        if all(commit == base for commit in commits):
-            self._mend_boundary()
-            return
-        kinds = self.view.objects.kinds(commits)
-        missing = [oid for oid, (kind, _) in kinds.items() if kind == "missing"]
-        if missing:
-            self._must(self._fetch("--depth=1", _NO_BLOBS, *missing), "the fork point")
-        if not all(self.view.is_ancestor(commit, base) for commit in commits):
-            self._deepen(base, min(self.view.objects.commit(commit).committed for commit in commits))
-        if not all(self.view.is_ancestor(commit, base) for commit in commits):
-            self._whole(base)  # dates that run backwards: there is no telling how far back it is
+    def _settle(self) -> None:
+        """Tell git at which commits history ends here; a merge of which one side is missing gets that side's tip."""
+        ends, torn = between.edges(between.ancestry(self.view.objects, sorted(self._roots)))
+        if torn:
+            self._one(sorted(torn), "a merged branch")
+            ends, _ = between.edges(between.ancestry(self.view.objects, sorted(self._roots)))
+        self.view.set_boundary(sorted(ends))
 
-    def _deepen(self, base: str, since: int) -> None:
-        self._fetch(f"--shallow-since={since}", _NO_BLOBS, f"+{base}:{BASE}")
-        self._mend_boundary()
-
-    def _whole(self, base: str) -> None:
-        heads = [f"+{self._stands(HEAD)}:{HEAD}"] if self.view.refs([HEAD]) else []
+    def _whole(self, base: str, head: str) -> None:
+        """Fetch all of both histories, without blobs."""
         if self.view.boundary():
-            self._must(self._fetch("--unshallow", _NO_BLOBS, f"+{base}:{BASE}", *heads), "the whole history")
-        self._mend_boundary()
-        if any(self.view.boundary()):
+            done = self.fetch("--unshallow", _NO_BLOBS, f"+{base}:{BASE}", f"+{head}:{HEAD}")
+            self._must(done, "the whole history")
+        if self.view.boundary():
             raise HistoryMissing(
                 "the remote's own history is cut short", "Use a remote with the whole history."
             )
-
-    def _mend_boundary(self) -> None:
-        """Take from the shallow boundary the commits whose parents have come in by another way."""
-        objects = self.view.objects
-        kept = []
-        for oid in sorted(self.view.boundary()):
-            kind = objects.kinds([oid])[oid][0]
-            parents = objects.commit(oid).parents if kind == "commit" else ()
-            if any(answer[0] == "missing" for answer in objects.kinds(parents).values()):
-                kept.append(oid)
-        self.view.set_boundary(kept)

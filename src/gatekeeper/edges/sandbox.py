@@ -22,7 +22,7 @@ _ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class NewCommit:
     """One commit to be made: on which branch, forked off which (None: it begins a history), by whom, when.
 
     `files` maps paths to their new text; None removes one. `when` is an aware moment.
@@ -55,9 +55,9 @@ class Sandbox:
             )
         return done.out
 
-    def commit(self, snapshots: Iterable[Snapshot]) -> None:
+    def commit(self, commits: Iterable[NewCommit]) -> None:
         """Make commits, in order."""
-        stream = b"".join(part for snapshot in snapshots for part in _as_stream(snapshot))
+        stream = b"".join(part for commit in commits for part in _as_stream(commit))
         self._git("fast-import", "--quiet", "--force", stdin=stream)
 
     def tip(self, branch: str) -> str:
@@ -74,15 +74,15 @@ class Sandbox:
         self._git("checkout", "--quiet", "--force", branch)
 
 
-def _as_stream(snapshot: Snapshot) -> Iterator[bytes]:
+def _as_stream(commit: NewCommit) -> Iterator[bytes]:
     """A commit in the language of `git fast-import`."""
-    name = snapshot.author
-    yield f"commit refs/heads/{snapshot.branch}\n".encode()
-    yield f"committer {name} <{name.lower()}@example.com> {int(snapshot.when.timestamp())} +0000\n".encode()
-    yield _data(snapshot.message)
-    if snapshot.parent is not None:
-        yield f"from refs/heads/{snapshot.parent}\n".encode()
-    for path, text in snapshot.files.items():
+    name = commit.author
+    yield f"commit refs/heads/{commit.branch}\n".encode()
+    yield f"committer {name} <{name.lower()}@example.com> {int(commit.when.timestamp())} +0000\n".encode()
+    yield _data(commit.message)
+    if commit.parent is not None:
+        yield f"from refs/heads/{commit.parent}\n".encode()
+    for path, text in commit.files.items():
         yield f"D {path}\n".encode() if text is None else f"M 100644 inline {path}\n".encode() + _data(text)
 
 

@@ -69,7 +69,7 @@ def log_text(text: str) -> str:
     it for a command (actions/runner, ActionCommand.cs): the first becomes `\x3a:`, the second
     `\x23#[`.
     """
-    return _LINE_COMMAND.sub(r"\1\\x3a", _no_command(one_line(text)))
+    return _LINE_COMMAND.sub(r"\1\\x3a", no_log_command(one_line(text)))
 
 
 def json_text(document: str) -> str:
@@ -77,8 +77,8 @@ def json_text(document: str) -> str:
     return document.replace("##[", r"#\u0023[")
 
 
-def _no_command(text: str) -> str:
-    """Text without `##[`."""
+def no_log_command(text: str) -> str:
+    """Text without `##[`, which may begin a command anywhere in a log's line."""
     return text.replace("##[", r"\x23#[")
 
 
@@ -89,7 +89,7 @@ def code_span(text: str, limit: int = LONGEST) -> str:
     would end the cell whatever stands before it in some readers, so it becomes `\x7c`; `##[` is
     broken as in `log_text`, should the report be printed to a log.
     """
-    inert = cut(_no_command(one_line(cut(text, limit))), limit).replace("|", r"\x7c") or " "
+    inert = cut(no_log_command(one_line(cut(text, limit))), limit).replace("|", r"\x7c") or " "
     longest = max((len(run) for run in re.findall("`+", inert)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if inert[0] in "` " or inert[-1] in "` " else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.model import Severity
 from gatekeeper.report.base import NO_RULES, Rules, count, headline, in_order, place
-from gatekeeper.report.escape import command_data, command_property, cut, log_text, one_line
+from gatekeeper.report.escape import command_data, command_property, cut, log_text, no_log_command, one_line
 from gatekeeper.text import shown
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(name: str, properties: Mapping[str, str], message: str) -> str:
 
 def _file(path: bytes) -> str:
     """A path as the runner wants it: as it is, but for what could steer a terminal."""
-    return one_line(shown(path), keep="\r\n").replace("##[", r"\x23#[")
+    return no_log_command(one_line(shown(path), keep="\r\n"))
 
 
 def _plain(finding: Finding) -> str:

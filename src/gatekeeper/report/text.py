@@ -82,7 +82,7 @@ def _group(findings: list[Finding], *, colour: bool) -> Iterator[str]:
     same = {finding.help for finding in seen} == {first.help}
     for finding in seen:
         where = place(finding)
-        yield "  " + (f"{_safe(where)}: " if where else "") + _safe(finding.message)
+        yield "  " + (_safe(where, finding.message) if where else _safe(finding.message))
         if not same:
             yield from _help([finding])
     if len(findings) > MOST:
@@ -96,9 +96,9 @@ def _help(findings: Iterable[Finding]) -> Iterator[str]:
     return (f"    help: {_safe(finding.help)}" for finding in findings if finding.help)
 
 
-def _safe(text: str) -> str:
-    """Text from outside, on one line of bearable length that is no command for a log either."""
-    return log_text(cut(text))
+def _safe(*texts: str) -> str:
+    """Texts from outside, on one line of bearable length that is no command for a log either."""
+    return log_text(": ".join(map(cut, texts)))
 
 
 def _styled(text: str, kind: str, *, colour: bool) -> str:
