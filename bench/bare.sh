@@ -15,6 +15,8 @@ git diff-tree -r -z --raw --no-renames "$base^{tree}" "$merged" >/dev/null
 claims=$(git for-each-ref --format='%(objectname)' "refs/swarm/task-claims/$task" "refs/swarm/claim-log/$task/")
 {
     printf '%s\n' "$claims"
-    printf "$base:%s\n" .github/gatekeeper.yml .agents/plan.md .agents/manifest.yml "$queued"
+    for path in .github/gatekeeper.yml .agents/plan.md .agents/manifest.yml "$queued"; do
+        printf '%s:%s\n' "$base" "$path"
+    done
     printf '%s:%s\n' "$merged" "$done"
 } | git cat-file --batch >/dev/null

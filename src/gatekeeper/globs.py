@@ -82,7 +82,7 @@ class Glob(NamedTuple):
 
     @property
     def plain(self) -> tuple[bytes | None, bytes] | None:
-        """A path, and a beginning of paths, that are all it holds; None where that says it not.
+        """A path, and a beginning of paths, that are all it holds; None where that is not so.
 
         So read are `a` (itself and all below it), `a/`, and what has nothing special but a last `**`.
         """
@@ -150,21 +150,22 @@ def _ways(prefix: bytes, tokens: list[int]) -> list[list[int]]:
 def _segments(tokens: Sequence[int]) -> Reading | None:
     """Tokens of a whole pattern, cut at the slashes; None where a name would be empty."""
     reading: list[Segment] = []
-    name: list[int] | None = []
+    name: list[int] = []
+    closed = False  # behind a `**` stands the path's end, or a slash that belongs to it
     for token in (*tokens, _SLASH):
         if token in (_WIDE, _DEEPER):
-            if token == _WIDE and name is not None:
+            if token == _WIDE:
                 reading.append((*name, STAR))
-                name = None  # the slash that may follow belongs to it
+                name, closed = [], True
             if reading[-1:] != [DEEP]:
                 reading.append(DEEP)
         elif token == _SLASH:
-            if name is not None and not name:
+            if not name and not closed:
                 return None
             if name:
                 reading.append(tuple(name))
-            name = []
-        elif name is not None:
+            name, closed = [], False
+        else:
             name.append(token)
     return tuple(reading)
 

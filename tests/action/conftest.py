@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from server import GitServer, serving
+from server import ApiServer, GitServer, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ EVENTS = Path(__file__).parent / "events"
 TASK = "T-20260814-abcdef01"
 NOW = "2026-08-20T12:00:00Z"
 BRANCH = "agent/retry"
-START = 1_786_618_800  # 2026-08-13T11:00:00Z
+START = 1_787_225_400  # 2026-08-20T11:30:00Z
 ENV = {
     "PATH": os.environ["PATH"],
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -104,7 +104,7 @@ class Sample:
             "agent": "a1",
             "branch": branch,
             "baseCommit": base,
-            "claimedAt": "2026-08-20T11:40:00.000Z",
+            "claimedAt": "2026-08-20T11:31:00.000Z",
             "expiresAt": "2026-08-20T12:10:00.000Z",
             "locks": [],
             "planRevision": None,
@@ -177,18 +177,23 @@ class Action:
     runs: int = 0
     api: str = ""
     events: dict[str, Any] = field(default_factory=dict)
+    prepare: Callable[[Path], object] = lambda folder: folder
 
     def run(self, event: object, name: str = "pull_request_target", **env: str | None) -> Result:
+        """Run it. `env` adds to the environment, or takes away what is None; `base_ref` means `INPUT_BASE-REF`."""
         self.runs += 1
         folder = self.tmp / f"run{self.runs}"
         (folder / "ws").mkdir(parents=True)
+        self.prepare(folder)
         (folder / "home").mkdir()
+        (folder / "tmp").mkdir()
         path = folder / "event.json"
         path.write_bytes(
             event if isinstance(event, bytes) else json.dumps(event).encode("utf-8", "surrogatepass")
         )
         environ: dict[str, str | None] = ENV | {
             "HOME": str(folder / "home"),
+            "TMPDIR": str(folder / "tmp"),
             "GITHUB_ACTIONS": "true",
             "GITHUB_EVENT_NAME": name,
             "GITHUB_EVENT_PATH": str(path),
@@ -203,7 +208,7 @@ class Action:
             "INPUT_NOW": NOW,
             "GATEKEEPER_TRACEBACK": "1",
         }
-        environ |= env
+        environ |= {k if k.isupper() else f"INPUT_{k.upper().replace('_', '-')}": v for k, v in env.items()}
         done = subprocess.run(
             COMMAND,
             cwd=folder / "ws",
@@ -214,6 +219,7 @@ class Action:
         )
         stdout, stderr = done.stdout.decode(), done.stderr.decode()
         assert "Traceback" not in stderr, stderr
+        assert list((folder / "tmp").iterdir()) == []
         report = folder / "ws" / "gatekeeper-report.json"
         return Result(
             done.returncode,
@@ -256,6 +262,13 @@ def events() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
     made = GitServer(tmp_path_factory.mktemp("forge"))
+    with serving(made):
+        yield made
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    made = ApiServer()
     with serving(made):
         yield made
 

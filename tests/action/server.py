@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
 import threading
@@ -100,6 +101,41 @@ class GitServer(ThreadingHTTPServer):
         self.root = root
         self.token = ""
         self.seen: list[tuple[str, str, dict[str, str]]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class ApiHandler(BaseHTTPRequestHandler):
+    """Answers what a test has put there, and 404 to everything else."""
+
+    server: ApiServer
+
+    def do_GET(self) -> None:
+        self.server.seen.append(self.path)
+        status, document = self.server.answers.get(
+            self.path.partition("?")[0], (404, {"message": "Not Found"})
+        )
+        content = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class ApiServer(ThreadingHTTPServer):
+    """A forge's API: `answers` by path, `seen` the paths that were asked for."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), ApiHandler)
+        self.answers: dict[str, tuple[int, object]] = {}
+        self.seen: list[str] = []
 
     @property
     def url(self) -> str:
