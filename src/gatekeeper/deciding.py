@@ -11,15 +11,19 @@ from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate import judge, undecided
 from gatekeeper.model import Lane, Verdict
 from gatekeeper.people import Forge, People
-from gatekeeper.snapshot import Question, Snapshot
 
 if TYPE_CHECKING:
     from gatekeeper.edges.git import View
     from gatekeeper.edges.remote import Remote
+    from gatekeeper.snapshot import Question, Snapshot
 
 
 def decide(
-    question: Question, view: View, claims: ClaimSource, forge: Forge | None = None, remote: Remote | None = None
+    question: Question,
+    view: View,
+    claims: ClaimSource,
+    forge: Forge | None = None,
+    remote: Remote | None = None,
 ) -> Verdict:
     """The verdict on `question`, read through `view`; `remote` is where missing blobs are fetched from.
 

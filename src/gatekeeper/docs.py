@@ -18,9 +18,17 @@ FOLDER = Path("docs")
 """Where the pages stand in this project."""
 
 _GROUPS = (
-    ("GK0", "What keeps the gate from deciding", "Each of these but GK004 is the verdict `error`, exit status 2."),
+    (
+        "GK0",
+        "What keeps the gate from deciding",
+        "Each of these but GK004 is the verdict `error`, exit status 2.",
+    ),
     ("GK1", "The gate", "Asked of a pull request by `gatekeeper check`."),
-    ("GK2", "Task files", "Asked of the files that a change brings, and in the planning lane of the whole board."),
+    (
+        "GK2",
+        "Task files",
+        "Asked of the files that a change brings, and in the planning lane of the whole board.",
+    ),
     ("GK3", "Plan, proposals, decisions", "Asked like the rules on task files."),
 )
 _MARK = "<!-- Written by `python -m gatekeeper.docs`; edit the code that it comes from. -->\n"
@@ -45,7 +53,11 @@ def _rule(rule: Rule[object]) -> str:
     weight = "" if rule.severity is Severity.ERROR else f" ({rule.severity.value})"
     degree = " °" if rule.adjustable else ""
     lines = [f"### {rule.code} {rule.name}{degree}{weight}\n", f"{doc.summary}\n"]
-    lines += [f"- **{name}:** {text}" for name, text in (("Why", doc.why), ("Fails", doc.fails), ("Mend", doc.mend)) if text]
+    lines += [
+        f"- **{name}:** {text}"
+        for name, text in (("Why", doc.why), ("Fails", doc.fails), ("Mend", doc.mend))
+        if text
+    ]
     return "\n".join(lines) + "\n"
 
 

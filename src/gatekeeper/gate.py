@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from gatekeeper.boards.board import Board
 from gatekeeper.claims.history import state
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.model import ClaimView, Finding, Outcome, Severity, TaskRef, Verdict
 from gatekeeper.policy import DEFAULT, Policy
 from gatekeeper.rules import BOARD, GATE, GATE_WEAKER, RAISED, Rule
 from gatekeeper.rules.claim import branch_claim
-from gatekeeper.snapshot import Question, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gatekeeper.boards.board import Board
+    from gatekeeper.snapshot import Question, Snapshot
 
 Facts = TypeVar("Facts")
 

@@ -5,13 +5,17 @@ A path gets one finding, the first that fits of GK144, GK142, GK143, GK146, GK14
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from gatekeeper.boards import Layout
 from gatekeeper.model import Authority, Change, State
-from gatekeeper.policy import Policy
 from gatekeeper.scope import Patterns, holds_below, may_hold_below, names
 from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gatekeeper.boards import Layout
+    from gatekeeper.policy import Policy
 
 OTHER_TASK, FORBIDDEN, PROTECTED, SUBMODULE, OUTSIDE = "GK144", "GK142", "GK143", "GK146", "GK141"
 
@@ -38,7 +42,12 @@ class Scope:
         """Whether a change is a new queued task that the policy lets come with the work (GK147)."""
         place = self._layout.place(change.path)
         queued = place is not None and place.state is State.QUEUED and change.path not in self._own
-        return queued and change.new_regular and self._queue_is_open and self._allowed.match(change.path) is not None
+        return (
+            queued
+            and change.new_regular
+            and self._queue_is_open
+            and self._allowed.match(change.path) is not None
+        )
 
     @property
     def _queue_is_open(self) -> bool:
@@ -74,7 +83,9 @@ class Scope:
         if self._authority is None or self._layout.place(path) is not None or self._guarded(path):
             return False
         if folder:
-            return holds_below(self._authority.paths, path) and not may_hold_below(self._authority.forbid, path)
+            return holds_below(self._authority.paths, path) and not may_hold_below(
+                self._authority.forbid, path
+            )
         return self._forbid.match(path) is None and self._paths.match(path) is not None
 
     def _untouchable(self, path: bytes) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gatekeeper.boards import Layout
 from gatekeeper.inscope import Scope
 from gatekeeper.model import Change, Lane, State
-from gatekeeper.policy import Maintenance, Policy
 from gatekeeper.scope import Patterns, folder_prefix, names
 from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH, Answer, Move, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gatekeeper.boards import Layout
+    from gatekeeper.policy import Maintenance, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,9 @@ def _handback(
     return Choice(Lane.HANDBACK, subject) if subject and len(rest) == len(subject.paths) else None
 
 
-def _revert(policy: Policy, layout: Layout, changes: Sequence[Change], moves: Sequence[Move]) -> Choice | None:
+def _revert(
+    policy: Policy, layout: Layout, changes: Sequence[Change], moves: Sequence[Move]
+) -> Choice | None:
     subject = _only_move(changes, moves, (State.DONE,), (State.QUEUED,))
     if subject is None or subject.before is None:
         return None
@@ -77,7 +83,9 @@ def _revert(policy: Policy, layout: Layout, changes: Sequence[Change], moves: Se
     for change in changes:
         place = layout.place(change.path)
         dropped = place is not None and place.state is State.QUEUED and change.deleted
-        if not (change.path in subject.paths or dropped or layout.proposal(change.path) or scope.holds(change)):
+        if not (
+            change.path in subject.paths or dropped or layout.proposal(change.path) or scope.holds(change)
+        ):
             return None
     return Choice(Lane.REVERT, subject)
 
@@ -124,7 +132,9 @@ def _maintainable(policy: Policy, layout: Layout, entry: Maintenance, change: Ch
     path = change.path
     if path in (POLICY_PATH, SIGNERS_PATH) or path.startswith(layout.root) or change.gitlink:
         return False
-    guards = [guard for guard in policy.protected if Patterns([guard], ignore_case=True).match(path) is not None]
+    guards = [
+        guard for guard in policy.protected if Patterns([guard], ignore_case=True).match(path) is not None
+    ]
     if not guards:
         return Patterns(entry.paths).match(path) is not None
     folders = [folder.decode() for guard in guards if (folder := folder_prefix(guard))]

@@ -7,14 +7,18 @@ Object names are lower-case hex text (40 digits for SHA-1, 64 for SHA-256), and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date, datetime
 
 ABSENT = ""
 """The object name of a side of a change that does not exist."""
 
+FOLDER = 0o040000
 SYMLINK = 0o120000
 GITLINK = 0o160000
 REGULAR = (0o100644, 0o100755)
@@ -56,7 +60,7 @@ class Lane(StrEnum):
 class Outcome(StrEnum):
     """`pass`: it may merge. `fail`: it may not. `error`: that could not be decided."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 -- a verdict, no password
     FAIL = "fail"
     ERROR = "error"
 

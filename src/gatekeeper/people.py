@@ -6,12 +6,14 @@ never a yes; the caller decides whether that is a notice (a laptop) or an error 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.errors import RemoteUnreachable
 from gatekeeper.policy import OPERATORS, Policy
 from gatekeeper.snapshot import Answer, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class Forge(Protocol):

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from gatekeeper.boards import Layout
 from gatekeeper.boards.board import Board
-from gatekeeper.claims.history import History
 from gatekeeper.model import Change, Claim, Lane, State, Task, Tip
-from gatekeeper.plan import Manifest, Plan
-from gatekeeper.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from gatekeeper.boards import Layout
+    from gatekeeper.claims.history import History
+    from gatekeeper.plan import Manifest, Plan
+    from gatekeeper.policy import Policy
 
 POLICY_PATH = b".github/gatekeeper.yml"
 SIGNERS_PATH = b".github/allowed_signers"
@@ -151,7 +155,7 @@ class Snapshot:
     oldest_commit: int | None = None
     links: tuple[Link, ...] = ()
     policy_problem: str | None = None
-    board: Board = Board()
+    board: Board = field(default_factory=Board)
     boards: tuple[Board, Board] | None = None
     author_operates: Answer = Answer.UNKNOWN
     pusher_operates: Answer = Answer.UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import os
 import re
@@ -17,6 +18,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from server import ApiServer, GitServer, serving
+
+from gatekeeper.action.run import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,6 +180,7 @@ class Action:
     runs: int = 0
     api: str = ""
     events: dict[str, Any] = field(default_factory=dict)
+    inside: bool = False
     prepare: Callable[[Path], object] = lambda folder: folder
 
     def run(self, event: object, name: str = "pull_request_target", **env: str | None) -> Result:
@@ -209,20 +213,13 @@ class Action:
             "GATEKEEPER_TRACEBACK": "1",
         }
         environ |= {k if k.isupper() else f"INPUT_{k.upper().replace('_', '-')}": v for k, v in env.items()}
-        done = subprocess.run(
-            COMMAND,
-            cwd=folder / "ws",
-            env={key: value for key, value in environ.items() if value is not None},
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-        stdout, stderr = done.stdout.decode(), done.stderr.decode()
+        given = {key: value for key, value in environ.items() if value is not None}
+        status, stdout, stderr = _inside(given) if self.inside else _process(given, folder / "ws")
         assert "Traceback" not in stderr, stderr
         assert list((folder / "tmp").iterdir()) == []
         report = folder / "ws" / "gatekeeper-report.json"
         return Result(
-            done.returncode,
+            status,
             stdout,
             stderr,
             parse_outputs(_text(folder / "outputs")),
@@ -248,6 +245,17 @@ class Action:
         if "after" in made:
             made["after"] = pull["head"]["sha"]
         return made
+
+
+def _process(environ: dict[str, str], cwd: Path) -> tuple[int, str, str]:
+    done = subprocess.run(COMMAND, cwd=cwd, env=environ, capture_output=True, check=False, timeout=60)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def _inside(environ: dict[str, str]) -> tuple[int, str, str]:
+    """The same without a process of its own, for the many ways of ending before anything is fetched."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    return main(environ, stdout, stderr), stdout.getvalue(), stderr.getvalue()
 
 
 def _text(path: Path) -> str:

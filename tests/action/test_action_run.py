@@ -148,18 +148,15 @@ def undecided(result: Any, code: str) -> None:
     assert result.status == 2, result.everything
     assert [f["code"] for f in result.report["findings"]] == [code], result.everything
     assert result.outputs["verdict"] == "error"
-    assert commands(result.stdout)[0].startswith("error title=" + code)
+    said = [command for command in commands(result.stdout + result.stderr) if command != "add-mask"]
+    assert len(said) == 1
+    assert said[0].startswith(f"error title={code}")
     assert "error" in result.summary
     assert code in result.summary
 
 
 def test_a_base_branch_that_is_gone(honest: Action) -> None:
-    result = honest.run(
-        honest.event(
-            "pull_request.edited" if "pull_request.edited" in honest.events else "pull_request.opened",
-            base="renamed",
-        )
-    )
+    result = honest.run(honest.event("pull_request.opened", base="renamed"))
     undecided(result, "GK002")
     assert "'renamed'" in result.stdout
 
@@ -199,13 +196,13 @@ EVENTS_OF_NO_USE = ["push", "pull_request_review", "issue_comment", "schedule", 
 
 @pytest.mark.parametrize("name", EVENTS_OF_NO_USE)
 def test_an_event_that_asks_nothing(honest: Action, name: str) -> None:
-    result = honest.run(honest.events["pull_request_review.submitted"], name)
-    undecided(result, "GK005")
-    assert len(commands(result.stdout + result.stderr)) == 1
+    honest.inside = True
+    undecided(honest.run(honest.events["pull_request_review.submitted"], name), "GK005")
 
 
 @pytest.mark.parametrize("command", ["lint", "audit", "check --base x", "::error::\n"])
 def test_a_command_that_is_none(honest: Action, command: str) -> None:
+    honest.inside = True
     undecided(honest.run(honest.event("pull_request.opened"), command=command), "GK005")
 
 
@@ -214,6 +211,7 @@ def test_a_command_that_is_none(honest: Action, command: str) -> None:
     [b"", b"{", b"[]", b"\xff\xfe\x00", b"null", b"[" * 100_000, b'{"pull_request": ' + b"1" * 5000 + b"}"],
 )
 def test_an_event_file_that_is_none(honest: Action, event: bytes) -> None:
+    honest.inside = True
     undecided(honest.run(event), "GK005")
 
 
@@ -222,6 +220,7 @@ def test_an_event_file_that_is_none(honest: Action, event: bytes) -> None:
     ["GITHUB_EVENT_PATH", "GITHUB_EVENT_NAME", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"],
 )
 def test_a_runner_that_leaves_something_out(honest: Action, missing: str) -> None:
+    honest.inside = True
     env: dict[str, Any] = {missing: None}
     undecided(honest.run(honest.event("pull_request.opened"), **env), "GK005")
 
@@ -354,6 +353,7 @@ def test_an_entry_that_does_not_add_up(
     queue: tuple[Action, dict[str, Any]], change: dict[str, Any], code: str
 ) -> None:
     action, event = queue
+    action.inside = True
     event["merge_group"] |= change
     undecided(action.run(event, "merge_group", token="t"), code)
 
@@ -387,7 +387,7 @@ def test_a_hostile_branch_forges_nothing(make: Callable[..., Action]) -> None:
     main = main_of(action)
     head = action.sample.commit("refs/pull/2/head", FINISHED | {"src/auth/login.py": "x\n"}, main)
     branch = NASTY + "\n::error::forged\r##[error]\x1b[31m\u202e"
-    action.sample.claim(BRANCH, main, agent="a\u00e9::error::forged", branch=branch.replace("\n", " "))
+    action.sample.claim(NASTY, main, agent="a\u00e9 ::error::forged")
     result = action.run(action.event("pull_request.opened", branch=branch, head=head))
     assert result.status == 1, result.everything
     said = commands(result.stdout + result.stderr)

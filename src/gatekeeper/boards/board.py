@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
-from gatekeeper.model import Defect, Task
 from gatekeeper.policy import DEFAULT, Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatekeeper.model import Defect, Task
     from gatekeeper.plan import Manifest, Plan, Proposal
 
 

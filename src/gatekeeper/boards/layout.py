@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gatekeeper.model import State
+if TYPE_CHECKING:
+    from gatekeeper.model import State
 
 
 @dataclass(frozen=True, slots=True)

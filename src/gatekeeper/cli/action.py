@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from gatekeeper.cli.base import World
+if TYPE_CHECKING:
+    from gatekeeper.cli.base import World
 
 
 @click.command(short_help="Judge a pull request inside a GitHub Action.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +11,11 @@ from gatekeeper.model import Outcome, Verdict
 from gatekeeper.report import FORMATS, render
 from gatekeeper.report.base import RuleInfo
 from gatekeeper.report.escape import log_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,9 @@ def emit(verdict: Verdict, form: str, output: Path | None) -> int:
         raise click.UsageError(f"there is no format {form!r}")
     if verdict.outcome is Outcome.ERROR:
         for finding in verdict.findings:
-            click.echo(f"gatekeeper: error: {log_text(finding.message)} [{finding.code} {finding.name}]", err=True)
+            click.echo(
+                f"gatekeeper: error: {log_text(finding.message)} [{finding.code} {finding.name}]", err=True
+            )
             if finding.help:
                 click.echo(f"  {log_text(finding.help)}", err=True)
     needs_rules = form in ("sarif", "markdown")

@@ -22,18 +22,33 @@ PATIENCE = 2.0
 
 
 @click.command(short_help="Decide whether a branch may be merged into its base.")
-@click.option("--base", metavar="REF", help="The base branch [the remote's default branch, else main, else master].")
+@click.option(
+    "--base", metavar="REF", help="The base branch [the remote's default branch, else main, else master]."
+)
 @click.option("--head", metavar="REF", default="HEAD", show_default=True, help="What is to be merged.")
 @click.option("--branch", metavar="NAME", help="The head branch that claims are for [the current branch].")
 @click.option("--author", metavar="LOGIN", help="The pull request's author.")
 @click.option("--pusher", metavar="LOGIN", help="Who pushed the head last.")
-@click.option("--operator", "operators", metavar="LOGIN", multiple=True, help="Who is an operator, in place of the forge.")
+@click.option(
+    "--operator",
+    "operators",
+    metavar="LOGIN",
+    multiple=True,
+    help="Who is an operator, in place of the forge.",
+)
 @click.option("--base-repo", metavar="OWNER/NAME", help="The repository that base lives in.")
 @click.option("--head-repo", metavar="OWNER/NAME", help="The repository that head lives in.")
-@click.option("--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin].")
+@click.option(
+    "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
+)
 @click.option("--no-fetch", is_flag=True, help="Judge by what is in this clone, and fetch nothing.")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write the report there.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the report there.",
+)
 @click.pass_obj
 def check(
     world: World,
@@ -109,4 +124,6 @@ def _say_uncommitted(looking: Popen[bytes] | None) -> None:
         return
     if found:
         count = len([entry for entry in found.split(b"\0") if entry])
-        click.echo(f"gatekeeper: {count} uncommitted change{'s' * (count != 1)} not judged: commit first", err=True)
+        click.echo(
+            f"gatekeeper: {count} uncommitted change{'s' * (count != 1)} not judged: commit first", err=True
+        )

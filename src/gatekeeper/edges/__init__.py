@@ -1,0 +1,1 @@
+"""Where the house meets the world: git, remotes, the forge, OpenSSH, the clock. Nobody else does."""

@@ -6,17 +6,21 @@ others there are. What a ref holds is data of unknown hands: it is read, never f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import LARGEST, parse
 from gatekeeper.claims.history import History
-from gatekeeper.edges.git import Repository, View
-from gatekeeper.edges.remote import Remote
 from gatekeeper.errors import HistoryMissing
 from gatekeeper.model import Claim, Malformed
-from gatekeeper.snapshot import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from gatekeeper.edges.git import Repository, View
+    from gatekeeper.edges.remote import Remote
+    from gatekeeper.snapshot import Question
 
 Row = tuple[str, str, str]
 """A ref (or an archive's path), an object name, an object type."""

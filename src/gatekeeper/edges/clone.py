@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
 
 from gatekeeper.edges.claimrefs import LocalClaims, RemoteClaims
 from gatekeeper.edges.git import Repository, view_over
 from gatekeeper.edges.remote import Remote
 from gatekeeper.errors import RepositoryUnreadable
 from gatekeeper.model import Tip
-from gatekeeper.snapshot import Question
 
-_NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-f]{40,64}$|^HEAD$|^@$")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatekeeper.snapshot import Question
+
+_NO_BRANCH = re.compile(
+    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-f]{40,64}$|^HEAD$|^@$"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Clone:
         if self.remote is not None:
             self.claims = RemoteClaims(self.view, self.remote)
 
-    def __enter__(self) -> Clone:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -53,7 +59,9 @@ class Clone:
         found = self.repository.resolve([asked.head, *([base] if self.remote is None else [])])
         head = found.get(asked.head)
         if head is None:
-            raise RepositoryUnreadable(f"--head {asked.head!r} stands for no commit here", "Name a branch or a commit.")
+            raise RepositoryUnreadable(
+                f"--head {asked.head!r} stands for no commit here", "Name a branch or a commit."
+            )
         tip = found.get(base) if self.remote is None else self._remote_tip(self.remote, base)
         if tip is None:
             raise RepositoryUnreadable(
@@ -91,7 +99,9 @@ class Clone:
         for name in ("main", "master"):
             if f"refs/heads/{name}" in here:
                 return name
-        raise RepositoryUnreadable("there is no base branch: neither main nor master is here", "Name it with --base.")
+        raise RepositoryUnreadable(
+            "there is no base branch: neither main nor master is here", "Name it with --base."
+        )
 
     def _remote_tip(self, remote: Remote, base: str) -> str | None:
         """Base's tip on the remote where that has such a branch; a commit, or a branch it has not, as it is here."""
@@ -105,4 +115,8 @@ class Clone:
         if head in ("HEAD", "@"):
             return self.repository.branch()
         ref = head if head.startswith("refs/heads/") else f"refs/heads/{head}"
-        return ref.removeprefix("refs/heads/") if ref in self.repository.resolve([ref]) else self.repository.branch()
+        return (
+            ref.removeprefix("refs/heads/")
+            if ref in self.repository.resolve([ref])
+            else self.repository.branch()
+        )

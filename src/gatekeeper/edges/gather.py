@@ -7,21 +7,16 @@ claims. Folders of a state are read as one tree object each, never file by file.
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper import boards, lanes
-from gatekeeper.boards.board import Board, ProposalFile
 from gatekeeper.claims.history import History, counting
-from gatekeeper.edges.git import View
 from gatekeeper.edges.links import resolve_links
+from gatekeeper.edges.reader import Codes, Entry, PlanFiles, Reader
 from gatekeeper.errors import HistoryMissing, PolicyInvalid, RemoteUnreachable
 from gatekeeper.inscope import Scope
-from gatekeeper.model import REGULAR, Change, Claim, Defect, Lane, State, Task
+from gatekeeper.model import REGULAR, Change, Claim, Lane, State
 from gatekeeper.people import Forge, People
-from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
-from gatekeeper.policy import DEFAULT, Policy, parse_policy
 from gatekeeper.snapshot import (
     POLICY_PATH,
     SIGNERS_PATH,
@@ -34,21 +29,13 @@ from gatekeeper.snapshot import (
     Subject,
     claim_asked,
 )
-from gatekeeper.taskfile import id_from_name, parse_task
+from gatekeeper.taskfile import id_from_name
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-Entry = tuple[bytes, int, str]
-"""A path in a tree, its mode and its object name."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlanFiles:
-    """A tree's plan and manifest, and what is wrong with each."""
-
-    plan: Plan | None = None
-    plan_defects: tuple[Defect, ...] = ()
-    manifest: Manifest | None = None
-    manifest_defects: tuple[Defect, ...] = ()
+    from gatekeeper.boards.board import ProposalFile
+    from gatekeeper.edges.git import View
 
 
 class ClaimSource(Protocol):
@@ -61,19 +48,7 @@ class ClaimSource(Protocol):
         """Whether `commit` is a commit in base's history, which is then here as far back as that."""
 
 
-class Codes(Protocol):
-    """Which codes there are, and which of them a policy may raise or lower."""
-
-    @property
-    def known(self) -> frozenset[str]:
-        """Every code."""
-
-    @property
-    def adjustable(self) -> frozenset[str]:
-        """Those with a degree mark, and warnings."""
-
-
-class Gatherer:
+class Gatherer(Reader):
     """Reads the facts of one question through one view."""
 
     def __init__(
@@ -85,61 +60,11 @@ class Gatherer:
         forge: Forge | None,
         fetch_blobs: Callable[[Iterable[str]], None] | None = None,
     ) -> None:
-        self.question = question
-        self.view = view
+        super().__init__(question, view, codes, fetch_blobs)
         self.source = claims
-        self.codes = codes
         self.forge = forge
-        self._fetch_blobs = fetch_blobs
-        self._blobs: dict[str, bytes | None] = {}
-        self._parsed: dict[tuple[bytes, str], Task] = {}
         self.base, self.head = _commit(question.base.commit), _commit(question.head.commit)
         self.base_tree = view.objects.commit(self.base).tree
-        self.policy = DEFAULT
-        self.layout = boards.LAYOUTS[0]
-
-    # -- reading -----------------------------------------------------------
-
-    def read(self, oids: Iterable[str]) -> None:
-        """Read blobs ahead, in one go."""
-        wanted = [oid for oid in dict.fromkeys(oids) if oid and oid not in self._blobs]
-        if wanted and self._fetch_blobs is not None:
-            self._fetch_blobs(wanted)
-        self._blobs |= self.view.objects.blobs(wanted)
-
-    def blob(self, oid: str) -> bytes:
-        """One blob's contents; what is too large to be a file of a board reads as no text at all."""
-        self.read([oid])
-        data = self._blobs[oid]
-        return b"\xff" if data is None else data
-
-    def file(self, tree: str, path: bytes) -> bytes | None:
-        """A regular file of a tree; None where there is none. A link or a folder there reads as no text."""
-        found = self.view.objects.entry(tree, path)
-        if found is None:
-            return None
-        return self.blob(found[1]) if found[0] in REGULAR else b"\xff"
-
-    def spot(self, path: bytes, mode: int, oid: str) -> Spot | None:
-        """A task file at a path; None where the path is no task's."""
-        place = self.layout.place(path)
-        if place is None:
-            return None
-        return Spot(path, place.state, mode, oid, self.parse(path, mode, oid, place.state))
-
-    def parse(self, path: bytes, mode: int, oid: str, state: State) -> Task:
-        """A task file as read under base's policy; what is no regular file is unreadable, whatever it holds."""
-        if mode not in REGULAR:
-            why = Defect("GK201", "a task has to be a regular file, and this is a symlink, a submodule or a folder")
-            name = path.rpartition(b"/")[2]
-            return Task(path=path, state=state.value, id=id_from_name(name), defects=(why,))
-        key = (path, oid)
-        if key not in self._parsed:
-            today = self.question.now.date()
-            self._parsed[key] = parse_task(
-                path, self.blob(oid), state=state.value, classifications=self.policy.classifications, today=today
-            )
-        return self._parsed[key]
 
     # -- the order of things -------------------------------------------------
 
@@ -190,7 +115,7 @@ class Gatherer:
         if facts.lane is Lane.PLANNING:
             from gatekeeper.edges.boardreader import planning  # noqa: PLC0415 -- the board's rules cost time
 
-            return planning(self, facts, merged)
+            return planning(self, facts, self.base_tree, merged)
         if facts.lane is Lane.IMPLEMENTATION:
             facts = self._with_plan(facts)
             facts = self._with_paths(facts, merged)
@@ -210,16 +135,6 @@ class Gatherer:
             return why
         self.layout = boards.by_name(self.policy.layout)
         return None
-
-    def use_policy(self, policy: Policy) -> None:
-        """Read task files under another policy from here on; what was parsed under the last one is forgotten."""
-        if policy != self.policy:
-            self.policy = policy
-            self._parsed.clear()
-
-    def parse_policy(self, data: bytes) -> Policy:
-        """A policy's text under the codes that are known. Raises PolicyInvalid."""
-        return parse_policy(data, self.codes.adjustable, self.codes.known)
 
     def _mended_policy(self, changes: Sequence[Change], merged: str, broken: PolicyInvalid) -> None:
         """Let pass, under the default policy, a change of the policy alone that makes it readable."""
@@ -253,7 +168,9 @@ class Gatherer:
         on_base, merging = self.named(self.base_tree, ids), self.named(merged, ids)
         return [Move(i, self._places(i, before, on_base), self._places(i, after, merging)) for i in ids]
 
-    def _places(self, task: str, touched: Iterable[Spot], named: Mapping[str, list[Entry]]) -> tuple[Spot, ...]:
+    def _places(
+        self, task: str, touched: Iterable[Spot], named: Mapping[str, list[Entry]]
+    ) -> tuple[Spot, ...]:
         """Where a task stands in a tree: the touched files that bear its id, and all that are named after it."""
         found = {spot.path: spot for spot in touched if task in ids_of(spot)}
         for path, mode, oid in named.get(task, []):
@@ -262,27 +179,16 @@ class Gatherer:
                 found |= {path: spot} if spot else {}
         return tuple(found[path] for path in sorted(found))
 
-    def named(self, tree: str, ids: Sequence[str]) -> dict[str, list[Entry]]:
-        """For each id, the files in the states' folders whose name says that they are that task.
-
-        Git looks for them, so that a folder of ten thousand tasks costs what a folder of ten does.
-        """
-        found: dict[str, list[Entry]] = {task: [] for task in ids}
-        folders = [self.layout.folder(state) for state in self.layout.states]
-        for start in range(0, len(ids), 100):
-            names = [os.fsencode(task) for task in ids[start : start + 100] if "\0" not in task]
-            for path, mode, oid in self.view.files(tree, [folder + name for folder in folders for name in names]):
-                task = id_from_name(path.rpartition(b"/")[2])
-                if task in found and self.layout.place(path):
-                    found[task].append((path, mode, oid))
-        return found
-
     def _finished(self, moves: Sequence[Move], touched: Collection[bytes]) -> Iterable[Subject]:
         """The tasks that go to done: in done/ after the merge, by a file of this change, and not there on base."""
         seen: set[bytes] = set()
-        ordered = sorted(moves, key=lambda move: move.was(State.QUEUED) is None)  # a real task before a mere name
+        ordered = sorted(
+            moves, key=lambda move: move.was(State.QUEUED) is None
+        )  # a real task before a mere name
         for move in ordered:
-            ends = [s for s in move.after if s.state is State.DONE and s.path in touched and s.path not in seen]
+            ends = [
+                s for s in move.after if s.state is State.DONE and s.path in touched and s.path not in seen
+            ]
             if ends and move.was(State.DONE) is None:
                 seen.add(ends[0].path)
                 yield Subject(move.id, move.was(State.QUEUED), ends[0])
@@ -293,39 +199,7 @@ class Gatherer:
             if self.layout.proposal(change.path) and change.added:
                 yield self.proposal(change.path, change.new_mode, change.new_oid)
 
-    def proposal(self, path: bytes, mode: int, oid: str) -> ProposalFile:
-        """A proposal as read; what is no regular file is none."""
-        if mode not in REGULAR:
-            return ProposalFile(path, None, (Defect("GK311", "a proposal has to be a regular file"),))
-        return ProposalFile(path, *parse_proposal(path, self.blob(oid)))
-
     # -- plan, paths, people -----------------------------------------------------
-
-    def plans(self, tree: str) -> PlanFiles:
-        """The plan and the manifest of a tree, and what is wrong with them."""
-        found = PlanFiles()
-        if (data := self.file(tree, self.layout.plan)) is not None:
-            plan, defects = parse_plan(self.layout.plan, data)
-            found = dataclasses.replace(found, plan=plan, plan_defects=defects)
-        if (data := self.file(tree, self.layout.manifest)) is not None:
-            manifest, defects = parse_manifest(self.layout.manifest, data)
-            found = dataclasses.replace(found, manifest=manifest, manifest_defects=defects)
-        return found
-
-    def board(self, plans: PlanFiles, tasks: Iterable[Task], proposals: Iterable[ProposalFile]) -> Board:
-        """A board of these parts, under base's policy."""
-        return Board(
-            tasks=tuple(tasks),
-            plan=plans.plan,
-            plan_path=self.layout.plan,
-            plan_defects=plans.plan_defects,
-            manifest=plans.manifest,
-            manifest_path=self.layout.manifest,
-            manifest_defects=plans.manifest_defects,
-            proposals=tuple(proposals),
-            policy=self.policy,
-            today=self.question.now.date(),
-        )
 
     def _with_plan(self, facts: Snapshot) -> Snapshot:
         plans = self.plans(self.base_tree)
@@ -385,7 +259,9 @@ class Gatherer:
         before = subject.before.task if subject.before else None
         history = self.source.history(subject.id, before.locks if before else (), self.question)
         rooted = {c.base_commit: self.source.rooted(self.base, c.base_commit) for c in history.claims}
-        put_back = {commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted}
+        put_back = {
+            commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted
+        }
         counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
         oldest = self.view.oldest_commit(self.base, self.head) if history.claims else None
         return dataclasses.replace(
@@ -408,7 +284,9 @@ class Gatherer:
 
     def _signatures(self, claims: Sequence[Claim]) -> Mapping[str, str | None]:
         """Why each signed claim of this branch's signature does not hold; None where it does."""
-        mine = [claim for claim in claims if claim.branch == self.question.branch and claim.signature is not None]
+        mine = [
+            claim for claim in claims if claim.branch == self.question.branch and claim.signature is not None
+        ]
         if not mine:
             return {}
         from gatekeeper.claims.blob import signed_bytes  # noqa: PLC0415 -- most claims are unsigned

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gatekeeper.model import SYMLINK, Change
+from gatekeeper.model import FOLDER, SYMLINK, Change
 from gatekeeper.snapshot import Link
 
 if TYPE_CHECKING:
-    from gatekeeper.edges.gather import Gatherer
+    from collections.abc import Iterator, Sequence
+
+    from gatekeeper.edges.reader import Reader
 
 MOST_HOPS = 40
 """Links that one path may lead through, as in Linux."""
 
 
-class _Lost(Exception):
+class _LostError(Exception):
     """A path that leads nowhere we can follow; the text says why."""
 
 
-def resolve_links(gatherer: Gatherer, changes: Sequence[Change], tree: str) -> Iterator[Link]:
+def resolve_links(reader: Reader, changes: Sequence[Change], tree: str) -> Iterator[Link]:
     """For each changed symlink, the path that it stands for in `tree`."""
     links = [change for change in changes if change.new_mode == SYMLINK]
-    gatherer.read(change.new_oid for change in links)
+    reader.read(change.new_oid for change in links)
     for change in links:
         try:
-            path = _follow(gatherer, tree, change.path)
-        except _Lost as why:
+            path = _follow(reader, tree, change.path)
+        except _LostError as why:
             yield Link(change.path, None, why=str(why))
         else:
-            entry = gatherer.view.objects.entry(tree, path)
-            yield Link(change.path, path, folder=entry is not None and entry[0] == 0o040000)
+            entry = reader.view.objects.entry(tree, path)
+            yield Link(change.path, path, folder=entry is not None and entry[0] == FOLDER)
 
 
-def _follow(gatherer: Gatherer, tree: str, path: bytes) -> bytes:
+def _follow(reader: Reader, tree: str, path: bytes) -> bytes:
     """The path with every symlink in it replaced by what it stands for; what does not exist stays as it reads."""
     todo = deque(path.split(b"/"))
     here: list[bytes] = []
@@ -45,19 +46,19 @@ def _follow(gatherer: Gatherer, tree: str, path: bytes) -> bytes:
             continue
         if name == b"..":
             if not here:
-                raise _Lost("it leads out of the repository")
+                raise _LostError("it leads out of the repository")
             here.pop()
             continue
         here.append(name)
-        entry = gatherer.view.objects.entry(tree, b"/".join(here))
+        entry = reader.view.objects.entry(tree, b"/".join(here))
         if entry is None or entry[0] != SYMLINK:
             continue
         hops += 1
         if hops > MOST_HOPS:
-            raise _Lost("it leads through too many links, or round in a circle")
-        target = gatherer.blob(entry[1])
+            raise _LostError("it leads through too many links, or round in a circle")
+        target = reader.blob(entry[1])
         if target.startswith(b"/"):
-            raise _Lost("it is absolute, and so leads out of the repository")
+            raise _LostError("it is absolute, and so leads out of the repository")
         here.pop()
         todo.extendleft(reversed(target.split(b"/")))
     return b"/".join(here)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gatekeeper.boards.board import Board
-from gatekeeper.errors import GatekeeperError
 from gatekeeper.rules import admission, board, claim, movement, operators, paths, record, undecided
 from gatekeeper.rules.base import Doc, Found, Rule
-from gatekeeper.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from gatekeeper.boards.board import Board
+    from gatekeeper.errors import GatekeeperError
+    from gatekeeper.snapshot import Snapshot
 
 RAISED: tuple[Rule[GatekeeperError], ...] = undecided.RAISED
 """What is raised at the edges as an error rather than found by looking."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gatekeeper.model import Lane, Severity, Task
-from gatekeeper.plan import Milestone
 from gatekeeper.rules.base import Found, Rule
-from gatekeeper.snapshot import Snapshot
 from gatekeeper.text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.plan import Milestone
+    from gatekeeper.snapshot import Snapshot
 
 
 def _task(facts: Snapshot) -> Task | None:

@@ -7,13 +7,15 @@ The docstring's first paragraph says what the rule checks; then come, each a par
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gatekeeper.model import Severity
 
-Facts = TypeVar("Facts", contravariant=True)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Facts_contra = TypeVar("Facts_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,12 @@ class Doc:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Generic[Facts]):
+class Rule(Generic[Facts_contra]):
     """One rule. `adjustable`: the policy may raise or lower it (the degree mark, and every warning)."""
 
     code: str
     name: str
-    check: Callable[[Facts], Iterable[Found]]
+    check: Callable[[Facts_contra], Iterable[Found]]
     severity: Severity = Severity.ERROR
     adjustable: bool = False
     one_file: bool = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import iso
@@ -12,6 +12,9 @@ from gatekeeper.model import Claim, Lane, Severity
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.snapshot import Claims, Snapshot, claim_asked
 from gatekeeper.text import listed, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 AGAIN = "Claim the task from this branch again: gatekeeper claim {task}."
 
@@ -56,7 +59,11 @@ def claim_missing(facts: Snapshot) -> Iterator[Found]:
     claims = _claims(facts)
     if claims is None or claims.counting or claims.history.malformed:
         return  # what can't be read never counts as "no claim": that is GK116's
-    before = " that counts: those from before it was put back in the queue ended then" if claims.history.claims else ""
+    before = (
+        " that counts: those from before it was put back in the queue ended then"
+        if claims.history.claims
+        else ""
+    )
     help_ = f"Run gatekeeper claim {_task(facts)} on this branch; one made with --local reaches the remote by renew."
     yield Found(f"no claim on task {quoted(_task(facts))} is recorded{before}", path=_path(facts), help=help_)
 
@@ -74,7 +81,11 @@ def claim_on_other_branch(facts: Snapshot) -> Iterator[Found]:
     if claims is None or not claims.counting or branch_claim(facts) is not None:
         return
     last = claims.counting[-1]
-    here = quoted(facts.question.branch) if facts.question.branch is not None else "a detached head (name --branch)"
+    here = (
+        quoted(facts.question.branch)
+        if facts.question.branch is not None
+        else "a detached head (name --branch)"
+    )
     yield Found(
         f"task {quoted(_task(facts))} is claimed by {_told(last)} until {iso(last.expires_at)}, and this is {here}",
         path=_path(facts),
@@ -209,9 +220,7 @@ def claim_locks_differ(facts: Snapshot) -> Iterator[Found]:
     if claims is None or claim is None or task is None:
         return
     if set(claim.locks) != set(task.locks):
-        said = (
-            f"the claim holds the locks {_named(claim.locks)}, and base's copy of the task declares {_named(task.locks)}"
-        )
+        said = f"the claim holds the locks {_named(claim.locks)}, and base's copy of the task declares {_named(task.locks)}"
         yield Found(said, path=_path(facts), help=_again(facts))
     elif claim.standing:
         lost = [key for key in task.locks if claims.history.lock_oids.get(refs.lock_ref(key)) != claim.oid]
@@ -237,7 +246,11 @@ def head_from_fork(facts: Snapshot) -> Iterator[Found]:
     Mend: somebody with access looks at the work, pushes it to a claimed branch here, and opens the pull request from it.
     """
     if claim_asked(facts) and facts.question.foreign:
-        where = quoted(facts.question.head_repo or "") if facts.question.head_repo else "a repository that is gone"
+        where = (
+            quoted(facts.question.head_repo or "")
+            if facts.question.head_repo
+            else "a repository that is gone"
+        )
         yield Found(
             f"head lives in {where}, not in {quoted(facts.question.base_repo or '')}: no claim can be for that branch",
             path=_path(facts),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gatekeeper.model import Lane, State
 from gatekeeper.rules.base import Found, Rule
-from gatekeeper.snapshot import Snapshot
 from gatekeeper.text import listed, quoted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.snapshot import Snapshot
 
 
 def no_task_finished(facts: Snapshot) -> Iterator[Found]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gatekeeper.rules.base import Found, Rule
 from gatekeeper.model import Severity
+from gatekeeper.rules.base import Found, Rule
 from gatekeeper.snapshot import POLICY_PATH, Answer, Snapshot
 from gatekeeper.text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def operator_needed(facts: Snapshot) -> Iterator[Found]:
@@ -20,7 +23,10 @@ def operator_needed(facts: Snapshot) -> Iterator[Found]:
     Mend: an operator opens the pull request, or the change is written as a proposal.
     """
     asked = facts.question
-    people = ((asked.author, facts.author_operates, "author"), (asked.pusher, facts.pusher_operates, "last pusher"))
+    people = (
+        (asked.author, facts.author_operates, "author"),
+        (asked.pusher, facts.pusher_operates, "last pusher"),
+    )
     for login, answer, role in people:
         if facts.asks_operator and answer is Answer.NO:
             yield Found(

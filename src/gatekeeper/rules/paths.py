@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gatekeeper import inscope
 from gatekeeper.inscope import Scope
 from gatekeeper.model import Change, Lane, Severity
 from gatekeeper.rules.base import Found, Rule
-from gatekeeper.snapshot import Snapshot
 from gatekeeper.text import quoted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.snapshot import Snapshot
 
 
 def scope_of(facts: Snapshot) -> Scope:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gatekeeper.model import Lane, Severity, Task
 from gatekeeper.rules.base import Found, Rule
-from gatekeeper.snapshot import Snapshot
 from gatekeeper.text import listed, quoted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.snapshot import Snapshot
 
 FREE = ("status", "failure", "reason", "authority")
 """Header fields that GK133 leaves alone: the first three may change, `authority` is GK131's."""
@@ -35,7 +39,11 @@ def authority_changed(facts: Snapshot) -> Iterator[Found]:
     if copies is None or copies[0].authority is copies[1].authority is None:
         return
     before, after = copies
-    if after.authority is None or before.authority is None or not before.authority.means_same(after.authority):
+    if (
+        after.authority is None
+        or before.authority is None
+        or not before.authority.means_same(after.authority)
+    ):
         yield Found(
             f"the authority of {quoted(before.id)} is not what it is on base: {_difference(before, after)}",
             path=after.path,
@@ -130,7 +138,9 @@ def ask_rewritten(facts: Snapshot) -> Iterator[Found]:
     try:
         lost = ask_lost(before.body, after.body)
     except UnreadableError as why:
-        yield Found(f"the task's text can't be read as Markdown: {why}", path=after.path, line=after.body_line)
+        yield Found(
+            f"the task's text can't be read as Markdown: {why}", path=after.path, line=after.body_line
+        )
         return
     if lost is not None:
         yield Found(

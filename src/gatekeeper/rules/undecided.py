@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gatekeeper.errors import GatekeeperError
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.snapshot import POLICY_PATH, Snapshot
 from gatekeeper.text import listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.errors import GatekeeperError
 
 
 def policy_invalid(problem: GatekeeperError) -> Iterator[Found]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from gatekeeper.boards.board import Board
-from gatekeeper.rules.base import Rule
+from typing import TYPE_CHECKING
+
 from gatekeeper.rules.board import files, plans, relations
+
+if TYPE_CHECKING:
+    from gatekeeper.boards.board import Board
+    from gatekeeper.rules.base import Rule
 
 RULES: tuple[Rule[Board], ...] = (*files.RULES, *relations.RULES, *plans.RULES)

@@ -5,11 +5,15 @@ Reading a file (`taskfile.py`) brings the defects up; each rule here gives out t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gatekeeper.boards.board import Board
 from gatekeeper.model import Severity
 from gatekeeper.rules.base import Found, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.boards.board import Board
 
 
 def _defects(board: Board, code: str) -> Iterator[Found]:
@@ -140,8 +144,9 @@ def id_filename_differs(board: Board) -> Iterator[Found]:
 
 
 def authority_invalid(board: Board) -> Iterator[Found]:
-    """Every authority pattern is a `:(top,glob)` pathspec without magic: from the root, without `.`, `..` or a leading
-    `/`, `:` or `!`.
+    """Every authority pattern is a `:(top,glob)` pathspec from the root, and holds something.
+
+    A leading `/`, `:` or `!`, an empty pattern, `.` and `..` segments hold nothing, or something else than they say.
 
     Why: a pattern that matches nothing, or means something else to git, guards nothing.
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gatekeeper.boards.board import Board
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gatekeeper.boards.board import Board
 
 
 def plan_invalid(board: Board) -> Iterator[Found]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from gatekeeper.boards.board import Board
-from gatekeeper.model import Task
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import listed, quoted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gatekeeper.boards.board import Board
+    from gatekeeper.model import Task
 
 OPEN = ("queued", "blocked")
 ENDED = ("done", "failed", "cancelled")
@@ -154,8 +158,12 @@ def regeneration_invalid(board: Board) -> Iterator[Found]:
         if name is None or failed.get(name) == "invalid-premise":
             continue
         state = board.state_of(name)
-        why = "is on no board" if state is None else f"is in {state}/" if state != "failed" else (
-            f"failed by {quoted(failed.get(name) or 'no kind at all')}"
+        why = (
+            "is on no board"
+            if state is None
+            else f"is in {state}/"
+            if state != "failed"
+            else (f"failed by {quoted(failed.get(name) or 'no kind at all')}")
         )
         yield Found(
             f"{quoted(task.id)} is regenerated from {quoted(name)}, which {why}",

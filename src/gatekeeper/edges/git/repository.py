@@ -1,0 +1,158 @@
+"""The user's own repository: asked for its place, settings and refs, and never written."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.edges.git.objects import OID
+from gatekeeper.edges.git.run import (
+    REF_FORMAT,
+    Done,
+    base_environment,
+    check_version,
+    parse_refs,
+    run_git,
+    start_git,
+)
+from gatekeeper.errors import RepositoryUnreadable
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping, Sequence
+
+# How a remote is reached is the user's to say, in a view as well.
+_TRANSPORT = re.compile(
+    r"(remote\.(?P<remote>.+)\.(url|proxy|proxyauthmethod|uploadpack|vcs|serveroption)"
+    r"|url\..*|http\..*|credential\..*|ssh\..*|protocol\..*|core\.(sshcommand|gitproxy|askpass))",
+    re.DOTALL,
+)
+
+
+class Repository:
+    """The user's repository: its place, settings and refs. Nothing is ever written to it here."""
+
+    def __init__(self, cwd: Path, environ: Mapping[str, str], *, explicit: bool = False) -> None:
+        """Find the repository that `cwd` stands in; with `explicit` the environment's GIT_DIR is ignored.
+
+        Raises RepositoryUnreadable where there is none that git would open.
+        """
+        self.cwd = cwd
+        self.env = base_environment(environ)
+        if not explicit and "GIT_DIR" in environ:
+            self.env |= {
+                k: environ[k] for k in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if k in environ
+            }
+        version = start_git(["version"], self.env)
+        facts = [
+            "--git-common-dir",
+            "--show-object-format",
+            "--is-shallow-repository",
+            "--is-bare-repository",
+        ]
+        done = run_git(["rev-parse", "--path-format=absolute", *facts], env=self.env, cwd=cwd)
+        check_version(version.communicate()[0])
+        if done.status:
+            raise _unopened(done, cwd)
+        common, self.object_format, shallow, bare = os.fsdecode(done.out).split("\n")[:4]
+        self.common_dir = Path(common)
+        self.shallow = shallow == "true"
+        self.bare = bare == "true"
+        self._config: dict[str, list[str]] | None = None
+
+    def git(self, *args: str, stdin: bytes = b"") -> Done:
+        """Run git in the repository, under its owner's settings."""
+        return run_git(args, env=self.env, cwd=self.cwd, stdin=stdin)
+
+    @property
+    def config(self) -> dict[str, list[str]]:
+        """Every setting in force, by lower-case name (subsections as written), in order."""
+        if self._config is None:
+            self._config = {}
+            for item in self.git("config", "--list", "-z").out.split(b"\0"):
+                name, _, value = os.fsdecode(item).partition("\n")
+                if name:
+                    self._config.setdefault(name, []).append(value)
+        return self._config
+
+    def remotes(self) -> list[str]:
+        """The names of the configured remotes."""
+        names = (re.fullmatch(r"remote\.(.+)\.url", key, re.DOTALL) for key in self.config)
+        return [found[1] for found in names if found]
+
+    def toplevel(self) -> Path:
+        """The working tree's root, or where we stand in a bare repository; relative URLs start there."""
+        if self.bare:
+            return self.cwd
+        return Path(os.fsdecode(self.git("rev-parse", "--show-toplevel").out.rstrip(b"\n")) or self.cwd)
+
+    def transport(self, remote: str) -> list[tuple[str, str]]:
+        """The settings by which git reaches `remote`, to be used in a view."""
+        wanted = []
+        for name, values in self.config.items():
+            found = _TRANSPORT.fullmatch(name)
+            if found and found["remote"] in (None, remote):
+                wanted += [(name, value) for value in values]
+        return wanted
+
+    def resolve(self, names: Sequence[str]) -> dict[str, str]:
+        """The commit that each of `names` stands for; a name that stands for none is left out.
+
+        A plain name is a branch before it is a remote's branch, and that before anything else
+        that git would take it for: a tag of the base branch's name changes nothing.
+        """
+        spelt = {
+            n: [n] if n.startswith("refs/") else [f"refs/heads/{n}", f"refs/remotes/{n}", n] for n in names
+        }
+        asked = [name for forms in spelt.values() for name in forms if not re.search(r"[\0\n]", name)]
+        command = ["cat-file", "--batch-check=%(objectname)", "-z"]
+        done = self.git(*command, stdin=b"".join(os.fsencode(n) + b"^{commit}\0" for n in asked))
+        if done.status:
+            raise RepositoryUnreadable(f"git can't read its objects: {done.complaint}", "Run `git fsck`.")
+        answers = dict(zip(asked, done.out.split(b"\n"), strict=False))
+        found = {}
+        for name, forms in spelt.items():
+            oids = [answers[form].decode() for form in forms if OID.fullmatch(answers.get(form, b""))]
+            if oids:
+                found[name] = oids[0]
+        return found
+
+    def branch(self) -> str | None:
+        """The branch that is checked out here; None where HEAD is detached."""
+        done = self.git("symbolic-ref", "-q", "HEAD")
+        name = os.fsdecode(done.out.rstrip(b"\n"))
+        return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
+
+    def remote_head(self, remote: str) -> str | None:
+        """The default branch of `remote` as this clone last heard of it."""
+        done = self.git("symbolic-ref", "-q", f"refs/remotes/{remote}/HEAD")
+        name = os.fsdecode(done.out.rstrip(b"\n"))
+        return name.removeprefix(f"refs/remotes/{remote}/") if name else None
+
+    def refs(self, patterns: Sequence[str]) -> list[tuple[str, str, str]]:
+        """`(ref, object name, object type)` of what stands at or below each of `patterns`."""
+        return parse_refs(self.git("for-each-ref", REF_FORMAT, *patterns))
+
+    def uncommitted(self) -> subprocess.Popen[bytes] | None:
+        """A git that looks for uncommitted changes while we do something else; None in a bare repository."""
+        if self.bare:
+            return None
+        flags = ["--porcelain", "-z", "--no-renames", "--ignore-submodules=all"]
+        return start_git(["-c", "core.fsmonitor=false", "status", *flags], self.env, cwd=self.cwd)
+
+
+def _unopened(done: Done, cwd: Path) -> RepositoryUnreadable:
+    """Why git would not open a repository at `cwd`, in our words."""
+    if b"dubious ownership" in done.err:
+        return RepositoryUnreadable(
+            f"the repository at {str(cwd)!r} belongs to another user, and git will not open it",
+            "If you trust it: git config --global --add safe.directory FOLDER.",
+        )
+    if b"not a git repository" in done.err:
+        return RepositoryUnreadable(
+            f"there is no git repository at {str(cwd)!r}",
+            "Run this inside a clone, or name one with --repo DIR.",
+        )
+    return RepositoryUnreadable(f"git can't open the repository: {done.complaint}", "Run `git status` there.")

@@ -1,0 +1,150 @@
+"""Starting git: its environment, its version, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gatekeeper.errors import RepositoryUnreadable
+from gatekeeper.model import ABSENT, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+OLDEST_GIT = (2, 38)
+"""The first git with `merge-tree --write-tree` and `cat-file --batch-command -z`."""
+
+# What a user's environment may say to git: how to reach a remote, and what their own settings are.
+# Everything else of GIT_* (another index, another object folder, a hook's GIT_DIR) stays outside.
+_KEPT = re.compile(
+    r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|PROXY_COMMAND|PROXY_SSL_.*|SSL_.*|HTTP_.*|CURL_.*|ALLOW_PROTOCOL"
+    r"|PROTOCOL_FROM_USER|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM|CONFIG_COUNT|CONFIG_KEY_\d+|CONFIG_VALUE_\d+"
+    r"|CONFIG_PARAMETERS|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|EXEC_PATH|TRACE.*|TEST_.*)",
+)
+_ALWAYS = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A git process that has ended: its exit status and what it wrote, as bytes."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+    @property
+    def complaint(self) -> str:
+        """The last lines of standard error on one line, for a message of ours."""
+        lines = [line.strip() for line in self.err.decode("utf-8", "replace").splitlines() if line.strip()]
+        return "; ".join(lines[-3:])[:300]
+
+
+def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` without whatever of GIT_* would point git elsewhere, and with what every call needs."""
+    kept = {k: v for k, v in environ.items() if not k.startswith("GIT_") or _KEPT.fullmatch(k)}
+    return kept | _ALWAYS
+
+
+def run_git(
+    args: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    timeout: float | None = None,
+) -> Done:
+    """Run git with `args`, never through a shell. Raises RepositoryUnreadable where there is no git."""
+    try:
+        done = subprocess.run(  # noqa: PLW1510 -- the status is the answer
+            ["git", *args],  # noqa: S607
+            env=env,
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+        )
+    except FileNotFoundError:
+        if cwd is not None and not cwd.is_dir():
+            raise RepositoryUnreadable(f"there is no folder {str(cwd)!r}", "Name a git repository.") from None
+        raise RepositoryUnreadable(
+            "the git program is not on the PATH", "Install git 2.38 or later."
+        ) from None
+    except subprocess.TimeoutExpired:
+        return Done(124, b"", b"git did not answer in time")
+    except (OSError, ValueError) as why:
+        raise RepositoryUnreadable(
+            f"git could not be run: {why}", "Look at the arguments and the folder."
+        ) from why
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def check_version(version: bytes) -> None:
+    """Raise RepositoryUnreadable if `git version`'s answer names a git that is too old, or none."""
+    found = re.search(rb"git version (\d+)\.(\d+)", version)
+    if found is None:
+        raise RepositoryUnreadable("git does not say its version", "Install git 2.38 or later.")
+    if (int(found[1]), int(found[2])) < OLDEST_GIT:
+        name = f"{int(found[1])}.{int(found[2])}"
+        raise RepositoryUnreadable(
+            f"this git is version {name}, and gatekeeper needs 2.38 or later",
+            "Upgrade git: `merge-tree --write-tree` came with 2.38.",
+        )
+
+
+def start_git(
+    args: Sequence[str], env: Mapping[str, str], cwd: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start git and don't wait."""
+    try:
+        return subprocess.Popen(
+            ["git", *args],  # noqa: S607
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except FileNotFoundError:
+        if cwd is not None and not cwd.is_dir():
+            raise RepositoryUnreadable(f"there is no folder {str(cwd)!r}", "Name a git repository.") from None
+        raise RepositoryUnreadable(
+            "the git program is not on the PATH", "Install git 2.38 or later."
+        ) from None
+
+
+REF_FORMAT = "--format=%(refname)%00%(objectname)%00%(objecttype)"
+
+
+def parse_refs(done: Done) -> list[tuple[str, str, str]]:
+    """What `for-each-ref` printed, as `(ref, object name, object type)`."""
+    if done.status:
+        raise RepositoryUnreadable(f"git can't list its refs: {done.complaint}", "Run `git fsck`.")
+    rows = (line.split("\0") for line in os.fsdecode(done.out).split("\n") if line)
+    return [(ref, oid, kind) for ref, oid, kind in rows]
+
+
+def as_environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Settings for one call of git, as its environment takes them."""
+    pairs = list(settings)
+    numbered = {"GIT_CONFIG_COUNT": str(len(pairs))} if pairs else {}
+    for number, (name, value) in enumerate(pairs):
+        numbered |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return numbered
+
+
+def parse_changes(raw: bytes) -> Iterator[Change]:
+    """What `--raw -z` printed, as changes."""
+    parts = raw.split(b"\0")
+    for meta, path in zip(parts[0::2], parts[1::2], strict=False):
+        old_mode, new_mode, old_oid, new_oid, _ = meta.decode().lstrip("\n:").split(" ")
+        old, new = int(old_mode, 8), int(new_mode, 8)
+        yield Change(path, old, new, old_oid if old else ABSENT, new_oid if new else ABSENT)

@@ -1,0 +1,265 @@
+"""A bare repository of our own over another's objects, under settings that nobody else can change."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from gatekeeper.edges.git.objects import OID, Objects
+from gatekeeper.edges.git.run import (
+    REF_FORMAT,
+    Done,
+    as_environment,
+    base_environment,
+    parse_changes,
+    parse_refs,
+    run_git,
+)
+from gatekeeper.errors import HistoryMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gatekeeper.edges.git.repository import Repository
+    from gatekeeper.model import Change
+
+_EMPTY_TREE = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+_PINNED = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+}
+_VIEW_CONFIG = """\
+[core]
+\trepositoryformatversion = 1
+\tbare = true
+\tattributesFile = /dev/null
+\thooksPath = /dev/null
+\tfsmonitor = false
+\tlogAllRefUpdates = false
+\tuseReplaceRefs = false
+\talternateRefsPrefixes = refs/heads/ refs/remotes/
+[extensions]
+\tobjectFormat = {object_format}
+[protocol]
+\tversion = 2
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[fetch]
+\trecurseSubmodules = false
+\twriteCommitGraph = false
+[advice]
+\tgraftFileDeprecated = false
+"""
+
+
+class View:
+    """A bare repository of our own over another's objects (or over none), gone when closed.
+
+    `transport` are settings by which remotes are reached; they go to git in its environment,
+    so that no token stands on a command line or in a file. `promisor` is the remote that has the
+    objects which are missing here: a merge may fetch blobs from it, and with `lazy_reads` every read may.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        objects: Path | None = None,
+        object_format: str = "sha1",
+        transport: Sequence[tuple[str, str]] = (),
+        promisor: str | None = None,
+        lazy_reads: bool = False,
+        shallow: bytes = b"",
+        cwd: Path | None = None,
+    ) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="gatekeeper-"))
+        self.cwd = cwd
+        self.object_format = object_format
+        self.joined = False
+        """Whether all that base and head have apart from each other is known to be here (`Remote.bring`)."""
+        self._environ, self._transport = environ, transport
+        (self.path / "objects" / "info").mkdir(parents=True)
+        (self.path / "refs").mkdir()
+        (self.path / "HEAD").write_text("ref: refs/heads/none\n")
+        self.pristine()
+        if objects is not None:
+            quoted = '"' + str(objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+            (self.path / "objects" / "info" / "alternates").write_bytes(os.fsencode(quoted) + b"\n")
+        if shallow:
+            (self.path / "shallow").write_bytes(shallow)
+        kept = {k: v for k, v in base_environment(environ).items() if not k.startswith("GIT_CONFIG")}
+        self.env = kept | _PINNED | {"GIT_DIR": str(self.path)} | as_environment(transport)
+        lazily = [
+            (f"remote.{promisor}.promisor", "true"),
+            (f"remote.{promisor}.partialclonefilter", "blob:none"),
+        ]
+        self._lazy_env = self.env | as_environment([*transport, *lazily]) if promisor else self.env
+        self._read_env = self._lazy_env if lazy_reads else self.env
+        self._objects: Objects | None = None
+
+    def pristine(self) -> None:
+        """Write the settings anew: a fetch with a filter adds its own, and they make git fetch behind our back."""
+        (self.path / "config").write_text(_VIEW_CONFIG.format(object_format=self.object_format))
+
+    def git(self, *args: str, stdin: bytes = b"", timeout: float | None = None, lazy: bool = False) -> Done:
+        """Run git in the view; with `lazy` it may fetch the objects that it lacks from the promisor remote."""
+        env = self._lazy_env if lazy else self.env
+        return run_git(args, env=env, cwd=self.cwd, stdin=stdin, timeout=timeout)
+
+    @property
+    def objects(self) -> Objects:
+        """The objects, read through one process that stays open."""
+        if self._objects is None:
+            self._objects = Objects(self._read_env, self.cwd, 32 if self.object_format == "sha256" else 20)
+        return self._objects
+
+    def reopen(self) -> None:
+        """Forget the reading process: new objects came in, or the shallow boundary moved."""
+        if self._objects is not None:
+            self._objects.close()
+            self._objects = None
+
+    def close(self) -> None:
+        """End the reading process and remove the folder."""
+        self.reopen()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def boundary(self) -> frozenset[str]:
+        """The commits at which history is cut here."""
+        try:
+            return frozenset((self.path / "shallow").read_text().split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def set_boundary(self, commits: Iterable[str]) -> None:
+        """Say anew at which commits history is cut here."""
+        lines = "".join(f"{oid}\n" for oid in commits)
+        if lines:
+            (self.path / "shallow").write_text(lines)
+        else:
+            (self.path / "shallow").unlink(missing_ok=True)
+        self.reopen()
+
+    def beside(self) -> View:
+        """An empty view that reaches the same remotes."""
+        return View(self._environ, object_format=self.object_format, transport=self._transport, cwd=self.cwd)
+
+    def refs(self, patterns: Sequence[str]) -> list[tuple[str, str, str]]:
+        """As `Repository.refs`, of the view's own refs."""
+        return parse_refs(self.git("for-each-ref", REF_FORMAT, *patterns))
+
+    def merge_tree(self, base: str, head: str) -> tuple[str | None, list[bytes]]:
+        """The tree that merging `head` into `base` gives, or None and the paths that conflict.
+
+        Raises HistoryMissing where an object that decides is not there.
+        """
+        done = self.git(
+            "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head, lazy=True
+        )
+        parts = done.out.split(b"\0")
+        if done.status == 0:
+            return parts[0].decode(), []
+        if done.status == 1 and OID.fullmatch(parts[0]):
+            return None, [path for path in parts[1:] if path]
+        if b"unrelated histories" in done.err:
+            return None, []
+        raise HistoryMissing(
+            f"git could not merge head into base: {done.complaint}",
+            "Fetch the whole history of both: git fetch --unshallow (or fetch-depth: 0).",
+        )
+
+    def diff(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
+        """The paths that differ between two trees, renames as two."""
+        done = self.git(
+            "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old_tree, new_tree, lazy=True
+        )
+        if done.status:
+            raise HistoryMissing(
+                f"git could not compare base and merge: {done.complaint}", "Fetch both again."
+            )
+        return tuple(parse_changes(done.out))
+
+    def files(self, tree: str, starts: Sequence[bytes]) -> list[tuple[bytes, int, str]]:
+        """The files of `tree` whose path begins with one of `starts`, up to the next slash: path, mode, object name."""
+        specs = [b":(top,glob)" + re.sub(rb"([*?\[\]\\])", rb"\\\1", start) + b"*" for start in starts]
+        empty = _EMPTY_TREE[self.object_format]
+        args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", empty, tree, "--"]
+        done = self.git(*args, *(os.fsdecode(spec) for spec in specs), lazy=True)
+        if done.status:
+            raise HistoryMissing(f"git could not list the board: {done.complaint}", "Fetch base again.")
+        return [(change.path, change.new_mode, change.new_oid) for change in parse_changes(done.out)]
+
+    def is_ancestor(self, ancestor: str, commit: str) -> bool:
+        """Whether `ancestor` is `commit` or behind it, in the history that is here."""
+        if ancestor == commit:
+            return True
+        done = self.git("merge-base", "--is-ancestor", ancestor, commit)
+        if done.status in (0, 1):
+            return done.status == 0
+        raise HistoryMissing(
+            f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
+        )
+
+    def oldest_commit(self, base: str, head: str) -> int | None:
+        """The earliest committer date (Unix seconds) in `base..head`; None where that is empty."""
+        done = self.git("rev-list", "--timestamp", f"{base}..{head}")
+        if done.status:
+            raise HistoryMissing(
+                f"git could not follow head's history: {done.complaint}", "Fetch the whole history."
+            )
+        dates = [int(line.split()[0]) for line in done.out.splitlines()]
+        return min(dates, default=None)
+
+    def cut_between(self, base: str, head: str) -> bool:
+        """Whether history is cut before base and head meet, so that what they share can't be known."""
+        boundary = self.boundary()
+        if not boundary or self.joined:
+            return False
+        done = self.git("rev-list", f"{base}...{head}")
+        apart = set(done.out.decode().split())
+        return bool(done.status) or any(self.objects.commit(oid).parents for oid in apart & boundary)
+
+    def first_parent_raw(self, since: str, until: str, pathspecs: Sequence[str]) -> list[list[Change]]:
+        """What each first-parent commit of `since..until` changed of `pathspecs`, newest first."""
+        args = ["log", "-z", "--first-parent", "-m", "--raw", "--no-renames", "--no-abbrev", "--format=%x01"]
+        done = self.git(*args, f"{since}..{until}", "--", *pathspecs, lazy=True)
+        if done.status:
+            raise HistoryMissing(
+                f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
+            )
+        return [list(parse_changes(part.lstrip(b"\0\n"))) for part in done.out.split(b"\x01")[1:]]
+
+
+def view_over(repository: Repository, environ: Mapping[str, str], remote: str | None) -> View:
+    """A view over the user's objects, with their shallow boundary and their way to `remote`, if there is one."""
+    shallow = (repository.common_dir / "shallow").read_bytes() if repository.shallow else b""
+    promisor = next((n for n in repository.remotes() if f"remote.{n}.promisor" in repository.config), None)
+    known = [name for name in dict.fromkeys((remote, promisor)) if name]
+    return View(
+        environ,
+        objects=repository.common_dir / "objects",
+        object_format=repository.object_format,
+        transport=[setting for name in known for setting in repository.transport(name)],
+        promisor=promisor,
+        lazy_reads=promisor is not None,
+        shallow=shallow,
+        cwd=repository.toplevel() if known else None,
+    )

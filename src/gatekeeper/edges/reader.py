@@ -1,0 +1,171 @@
+"""Reading a board's files through a view: each blob once, each task parsed once, many of them in one go."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from gatekeeper import boards
+from gatekeeper.boards.board import Board, ProposalFile
+from gatekeeper.model import REGULAR, Defect, State, Task
+from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
+from gatekeeper.policy import DEFAULT, Policy, parse_policy
+from gatekeeper.snapshot import Question, Spot
+from gatekeeper.taskfile import id_from_name, parse_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from gatekeeper.edges.git import View
+
+Entry = tuple[bytes, int, str]
+"""A path in a tree, its mode and its object name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlanFiles:
+    """A tree's plan and manifest, and what is wrong with each."""
+
+    plan: Plan | None = None
+    plan_defects: tuple[Defect, ...] = ()
+    manifest: Manifest | None = None
+    manifest_defects: tuple[Defect, ...] = ()
+
+
+class Codes(Protocol):
+    """Which codes there are, and which of them a policy may raise or lower."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Every code."""
+
+    @property
+    def adjustable(self) -> frozenset[str]:
+        """Those with a degree mark, and warnings."""
+
+
+class Reader:
+    """Reads the files of boards under one policy, which is the default one until another is used."""
+
+    def __init__(
+        self,
+        question: Question,
+        view: View,
+        codes: Codes,
+        fetch_blobs: Callable[[Iterable[str]], None] | None = None,
+    ) -> None:
+        self.question = question
+        self.view = view
+        self.codes = codes
+        self.policy = DEFAULT
+        self.layout = boards.LAYOUTS[0]
+        self._fetch_blobs = fetch_blobs
+        self._blobs: dict[str, bytes | None] = {}
+        self._parsed: dict[tuple[bytes, str], Task] = {}
+
+    def read(self, oids: Iterable[str]) -> None:
+        """Read blobs ahead, in one go."""
+        wanted = [oid for oid in dict.fromkeys(oids) if oid and oid not in self._blobs]
+        if wanted and self._fetch_blobs is not None:
+            self._fetch_blobs(wanted)
+        self._blobs |= self.view.objects.blobs(wanted)
+
+    def blob(self, oid: str) -> bytes:
+        """One blob's contents; what is too large to be a file of a board reads as no text at all."""
+        self.read([oid])
+        data = self._blobs[oid]
+        return b"\xff" if data is None else data
+
+    def file(self, tree: str, path: bytes) -> bytes | None:
+        """A regular file of a tree; None where there is none. A link or a folder there reads as no text."""
+        found = self.view.objects.entry(tree, path)
+        if found is None:
+            return None
+        return self.blob(found[1]) if found[0] in REGULAR else b"\xff"
+
+    def spot(self, path: bytes, mode: int, oid: str) -> Spot | None:
+        """A task file at a path; None where the path is no task's."""
+        place = self.layout.place(path)
+        if place is None:
+            return None
+        return Spot(path, place.state, mode, oid, self.parse(path, mode, oid, place.state))
+
+    def parse(self, path: bytes, mode: int, oid: str, state: State) -> Task:
+        """A task file as read under base's policy; what is no regular file is unreadable, whatever it holds."""
+        if mode not in REGULAR:
+            why = Defect(
+                "GK201", "a task has to be a regular file, and this is a symlink, a submodule or a folder"
+            )
+            name = path.rpartition(b"/")[2]
+            return Task(path=path, state=state.value, id=id_from_name(name), defects=(why,))
+        key = (path, oid)
+        if key not in self._parsed:
+            today = self.question.now.date()
+            self._parsed[key] = parse_task(
+                path,
+                self.blob(oid),
+                state=state.value,
+                classifications=self.policy.classifications,
+                today=today,
+            )
+        return self._parsed[key]
+
+    def use_policy(self, policy: Policy) -> None:
+        """Read task files under another policy from here on; what was parsed under the last one is forgotten."""
+        if policy != self.policy:
+            self.policy = policy
+            self._parsed.clear()
+
+    def parse_policy(self, data: bytes) -> Policy:
+        """A policy's text under the codes that are known. Raises PolicyInvalid."""
+        return parse_policy(data, self.codes.adjustable, self.codes.known)
+
+    def named(self, tree: str, ids: Sequence[str]) -> dict[str, list[Entry]]:
+        """For each id, the files in the states' folders whose name says that they are that task.
+
+        Git looks for them, so that a folder of ten thousand tasks costs what a folder of ten does.
+        """
+        found: dict[str, list[Entry]] = {task: [] for task in ids}
+        folders = [self.layout.folder(state) for state in self.layout.states]
+        for start in range(0, len(ids), 100):
+            names = [os.fsencode(task) for task in ids[start : start + 100] if "\0" not in task]
+            for path, mode, oid in self.view.files(
+                tree, [folder + name for folder in folders for name in names]
+            ):
+                task = id_from_name(path.rpartition(b"/")[2])
+                if task in found and self.layout.place(path):
+                    found[task].append((path, mode, oid))
+        return found
+
+    def proposal(self, path: bytes, mode: int, oid: str) -> ProposalFile:
+        """A proposal as read; what is no regular file is none."""
+        if mode not in REGULAR:
+            return ProposalFile(path, None, (Defect("GK311", "a proposal has to be a regular file"),))
+        return ProposalFile(path, *parse_proposal(path, self.blob(oid)))
+
+    def plans(self, tree: str) -> PlanFiles:
+        """The plan and the manifest of a tree, and what is wrong with them."""
+        found = PlanFiles()
+        if (data := self.file(tree, self.layout.plan)) is not None:
+            plan, defects = parse_plan(self.layout.plan, data)
+            found = dataclasses.replace(found, plan=plan, plan_defects=defects)
+        if (data := self.file(tree, self.layout.manifest)) is not None:
+            manifest, defects = parse_manifest(self.layout.manifest, data)
+            found = dataclasses.replace(found, manifest=manifest, manifest_defects=defects)
+        return found
+
+    def board(self, plans: PlanFiles, tasks: Iterable[Task], proposals: Iterable[ProposalFile]) -> Board:
+        """A board of these parts, under base's policy."""
+        return Board(
+            tasks=tuple(tasks),
+            plan=plans.plan,
+            plan_path=self.layout.plan,
+            plan_defects=plans.plan_defects,
+            manifest=plans.manifest,
+            manifest_path=self.layout.manifest,
+            manifest_defects=plans.manifest_defects,
+            proposals=tuple(proposals),
+            policy=self.policy,
+            today=self.question.now.date(),
+        )
