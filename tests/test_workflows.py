@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 GATE = ROOT / "workflows" / "gate.yml"
@@ -84,10 +86,13 @@ def test_every_action_is_pinned_by_its_commit_with_the_version_beside_it(
 def test_the_gate_reads_no_code_and_writes_nothing() -> None:
     gate = yaml.safe_load(GATE.read_text())
     triggers = gate[True]  # YAML 1.1 reads `on` as a boolean
-    assert (
-        triggers["pull_request_target"]["types"]
-        == ["opened", "synchronize", "reopened", "edited", "ready_for_review"]
-    )
+    assert triggers["pull_request_target"]["types"] == [
+        "opened",
+        "synchronize",
+        "reopened",
+        "edited",
+        "ready_for_review",
+    ]
     assert "merge_group" in triggers
     assert gate["permissions"] == {}
     (job,) = gate["jobs"].values()
@@ -118,3 +123,21 @@ def test_the_image_is_what_the_runner_needs() -> None:
     assert "USER" not in instructions
     assert text.rstrip().endswith('ENTRYPOINT ["gatekeeper", "action"]')
     assert "HEALTHCHECK NONE" in text
+
+
+def locked(name: str) -> dict[str, str]:
+    text = (ROOT / "container" / name).read_text()
+    assert re.search(r"https?:|file:", text) is None
+    return dict(re.findall(r"^([\w.-]+)==(\S+) \\\n {4}--hash=sha256:[0-9a-f]{64}", text, re.MULTILINE))
+
+
+def test_the_image_has_a_locked_version_of_everything_that_is_needed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for name, wanted in (
+        ("run.txt", project["project"]["dependencies"]),
+        ("build.txt", project["build-system"]["requires"]),
+    ):
+        found = locked(name)
+        for line in wanted:
+            requirement = Requirement(line)
+            assert requirement.specifier.contains(found[requirement.name.lower()]), line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from gatekeeper import rules
@@ -44,7 +43,7 @@ def _again_for_operator(gatherer: Gatherer, facts: Snapshot, verdict: Verdict) -
     if not (failed and only_claim and facts.lane is Lane.HANDBACK and gatherer.question.in_ci):
         return verdict
     people = People(gatherer.question, gatherer.policy, gatherer.forge)
-    return judge(gatherer.operators(dataclasses.replace(facts), people))
+    return judge(gatherer.operators(facts, people))
 
 
 __all__ = ["Forge", "decide"]

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import yaml
 from frontmatter.default_handlers import BaseHandler
@@ -23,7 +22,7 @@ from gatekeeper.model import Defect
 from gatekeeper.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 MAX_FILE = 1024 * 1024
 """Bytes of the largest file that is read."""
@@ -52,8 +51,7 @@ _TRUTH = {"true": True, "false": False}
 _MEND = "Mend the YAML; every value that holds more than plain words is safe between quotes."
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A scalar: its text as YAML folds it, whether it stood unquoted, and its line."""
 
     value: str
@@ -61,41 +59,35 @@ class Text:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class List:
+class List(NamedTuple):
     """A list, in block or in flow style."""
 
     items: tuple[Node, ...]
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A mapping: its keys, whose texts all differ, each with its value, in the file's order."""
+class Map(NamedTuple):
+    """A mapping: its keys, whose texts all differ, each with its value, in the file's order.
+
+    A look-up goes through the keys: headers have a dozen, and hostile ones are asked for as few.
+    """
 
     items: tuple[tuple[Text, Node], ...]
     line: int
-    _places: Mapping[str, tuple[Text, Node]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_places", {pair[0].value: pair for pair in self.items})
 
     def get(self, key: str) -> Node | None:
         """The value at a key, None where the key is absent."""
-        found = self._places.get(key)
-        return None if found is None else found[1]
+        return next((value for name, value in self.items if name.value == key), None)
 
     def line_of(self, key: str) -> int:
         """The line of a key, or the mapping's own where the key is absent."""
-        found = self._places.get(key)
-        return self.line if found is None else found[0].line
+        return next((name.line for name, _ in self.items if name.value == key), self.line)
 
 
 Node: TypeAlias = Text | List | Map
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A file with front matter. `body` has LF line ends, its first line is `body_line`."""
 
     header: Map

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.inscope import Scope
 from gatekeeper.model import Change, Lane, State
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from gatekeeper.policy import Maintenance, Policy
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A lane, the task that it is about, and whether its entry rests on `@operators` taken as given."""
 
     lane: Lane

@@ -7,9 +7,9 @@ Object names are lower-case hex text (40 digits for SHA-1, 64 for SHA-256), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,10 @@ FOLDER = 0o040000
 SYMLINK = 0o120000
 GITLINK = 0o160000
 REGULAR = (0o100644, 0o100755)
+
+
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
+"""The empty mapping that fields default to: nobody can put anything into it."""
 
 
 class Severity(StrEnum):
@@ -65,8 +69,7 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One path that differs between two trees; renames are two of these.
 
     Modes are git's (0 where that side has no entry), object names are full hex.
@@ -99,8 +102,7 @@ class Change:
         return self.added and self.new_mode in REGULAR
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+class Authority(NamedTuple):
     """What a task may change: `:(top,glob)` patterns, and any other keys of the block.
 
     `other` holds keys beside `paths` and `forbid` in a canonical textual form, for comparison only.
@@ -119,8 +121,7 @@ class Authority:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(NamedTuple):
     """What is wrong with a file as read: a rule's code, one line of text, a line number from 1."""
 
     code: str
@@ -129,8 +130,7 @@ class Defect:
     help: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One task file, as far as it can be read.
 
     `state` is the folder's, `status` the header's. `header` maps each field to a canonical
@@ -157,8 +157,8 @@ class Task:
     reason: str | None = None
     body: str = ""
     body_line: int = 1
-    header: Mapping[str, str] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    header: Mapping[str, str] = NOTHING
+    lines: Mapping[str, int] = NOTHING
     defects: tuple[Defect, ...] = ()
 
     @property
@@ -171,8 +171,7 @@ class Task:
         return self.lines.get(name, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim's blob that could be read. Times are aware UTC datetimes. CONTRACT 3.
 
     `fields` is the blob's JSON object as read, unknown fields included. `ref` is where it
@@ -195,11 +194,10 @@ class Claim:
     outcome: str | None = None
     local: bool = False
     signature: str | None = None
-    fields: Mapping[str, object] = field(default_factory=dict)
+    fields: Mapping[str, object] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(NamedTuple):
     """A claim ref or log entry whose blob can't be read as a claim, and why, in one line."""
 
     ref: str
@@ -208,8 +206,7 @@ class Malformed:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that a rule has to say. `path` is git's bytes, `line` counts from 1."""
 
     code: str
@@ -226,16 +223,14 @@ class Finding:
         return (self.severity.rank, self.code, self.path or b"", self.line or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Tip:
+class Tip(NamedTuple):
     """A ref as it was named, and the commit it stood at."""
 
     ref: str
     commit: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRef:
+class TaskRef(NamedTuple):
     """The task a verdict is about."""
 
     id: str
@@ -243,16 +238,14 @@ class TaskRef:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimView:
+class ClaimView(NamedTuple):
     """The claim a verdict rests on, and its state: `live`, `expired` or `released`."""
 
     claim: Claim
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What the gate decided, and everything a report says of it. Findings come sorted."""
 
     outcome: Outcome

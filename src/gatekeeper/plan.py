@@ -7,8 +7,7 @@ teams keep notes there. Source of the rules: CONTRACT 2; the codes are GK301 and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper import header
 from gatekeeper.header import List, Map
@@ -27,16 +26,14 @@ MOST = 20
 """How many defects of one file are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The plan's front matter: `draft` or `approved`, and its revision, from 0."""
 
     status: str
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Milestone:
+class Milestone(NamedTuple):
     """One milestone: its tasks' ids in their order, the task that integrates it, its line from 1."""
 
     id: str
@@ -46,8 +43,7 @@ class Milestone:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """Which tasks belong to which milestone, as of a revision of the plan. `line` is the revision's."""
 
     plan_revision: int
@@ -55,8 +51,7 @@ class Manifest:
     line: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A proposed change of the plan, and the revision it was written against. `line` is the revision's."""
 
     base_plan_revision: int

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.boards.board import Board
-from gatekeeper.model import Change, Claim, Lane, State, Task, Tip
+from gatekeeper.model import NOTHING, Change, Claim, Lane, State, Task, Tip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +32,7 @@ class Answer(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What is asked: two commits, and who asks. None is "not known".
 
     `head_repo` is the empty text where the forge says that the head's repository is gone.
@@ -60,8 +58,7 @@ class Question:
         return self.base_repo.casefold() != self.head_repo.casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A task file in a tree: where, what kind of entry, and what it says."""
 
     path: bytes
@@ -71,8 +68,7 @@ class Spot:
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One task that this change touches: its id, where it stood on base, where it stands after the merge.
 
     Only the places that decide are listed: all that the change touches, and all that bear the id in their name.
@@ -91,8 +87,7 @@ class Move:
         return next((spot for spot in self.after if spot.state is state), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """The one task that a lane is about: its copy on base (if there is one) and its file after the merge."""
 
     id: str
@@ -105,8 +100,7 @@ class Subject:
         return (self.after.path,) if self.before is None else (self.before.path, self.after.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(NamedTuple):
     """What the claim refs say of the subject, and what base's history says of those claims.
 
     `counting` are the claims that count, in order; `rooted` says of each base commit whether it is in
@@ -119,8 +113,7 @@ class Claims:
     signatures: Mapping[str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A changed symlink: where it leads in the merged tree, or why that can't be followed."""
 
     path: bytes
@@ -129,8 +122,7 @@ class Link:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """The facts of one check.
 
     `board` holds the files that every lane holds against the rules on one file (the subject's, what is new with
@@ -149,13 +141,13 @@ class Snapshot:
     subject: Subject | None = None
     plan: Plan | None = None
     manifest: Manifest | None = None
-    dependencies: Mapping[str, str] = field(default_factory=dict)
+    dependencies: Mapping[str, str] = NOTHING
     proposed: tuple[Spot, ...] = ()
     claims: Claims | None = None
     oldest_commit: int | None = None
     links: tuple[Link, ...] = ()
     policy_problem: str | None = None
-    board: Board = field(default_factory=Board)
+    board: Board = Board()
     boards: tuple[Board, Board] | None = None
     author_operates: Answer = Answer.UNKNOWN
     pusher_operates: Answer = Answer.UNKNOWN

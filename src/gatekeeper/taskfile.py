@@ -7,12 +7,10 @@ Source of the rules: CONTRACT 2, the table of fields; the codes are CONTRACT 5's
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
-from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gatekeeper import header, scope
 from gatekeeper.header import List, Map, Node, Text, described
@@ -52,8 +50,7 @@ class FieldError(ValueError):
 Reader: TypeAlias = "Callable[[Node], Any]"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One header field: its name, the Task attribute it fills, how it is read, and what it has to be.
 
     `read` is called with a value that is not null, and raises FieldError. `example` is a line of YAML.
@@ -67,8 +64,7 @@ class Field:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A header as read: the Task so far, what it may be held against, and the fields that are spoilt."""
 
     task: Task
@@ -78,8 +74,7 @@ class Reading:
     spoilt: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A layout's header: its fields, and the checks of one file beyond each field's own kind."""
 
     fields: tuple[Field, ...]
@@ -120,8 +115,8 @@ def parse_task(
     for check in form.checks:
         defects += check(reading)
     if len(task.id) > _LONGEST_ID:
-        task = dataclasses.replace(task, id=named)
-    return dataclasses.replace(task, defects=tuple(defects))
+        task = task._replace(id=named)
+    return task._replace(defects=tuple(defects))
 
 
 def id_from_name(name: bytes) -> str:

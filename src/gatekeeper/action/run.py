@@ -8,7 +8,7 @@ few blobs that are read. Nothing of the head is ever written to the workspace, o
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gatekeeper.action import event, outputs
@@ -116,9 +116,9 @@ def _fetched(setting: Setting, asked: Asked, view: View, stderr: TextIO) -> Verd
             asked = event.of_entry(asked, _forge(setting, asked).pull_request(asked.entry))
             question = _question(setting, asked)
         head = asked.head_commit or _tip(remote, asked.head_ref)
-        question = replace(question, head=Tip(asked.head_ref, head))
+        question = question._replace(head=Tip(asked.head_ref, head))
         base = _base(remote, asked)
-        question = replace(question, base=Tip(asked.base_ref, base))
+        question = question._replace(base=Tip(asked.base_ref, base))
         remote.bring(base, head)
     except GatekeeperError as problem:
         return undecided(problem, question)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from gatekeeper.model import NOTHING
 from gatekeeper.policy import DEFAULT, Policy
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from gatekeeper.plan import Manifest, Plan, Proposal
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalFile:
+class ProposalFile(NamedTuple):
     """A proposal's path, what it says where it can be read, and what is wrong with it."""
 
     path: bytes
@@ -24,16 +23,14 @@ class ProposalFile:
     defects: tuple[Defect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A decision record's path and text."""
 
     path: bytes
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(NamedTuple):
     """One tree's board, or the part of it that a change concerns.
 
     `places` maps each id to the states' folders and paths of all files that bear it, those that were
@@ -42,7 +39,7 @@ class Board:
     """
 
     tasks: tuple[Task, ...] = ()
-    places: Mapping[str, tuple[tuple[str, bytes], ...]] = field(default_factory=dict)
+    places: Mapping[str, tuple[tuple[str, bytes], ...]] = NOTHING
     plan: Plan | None = None
     plan_path: bytes = b""
     plan_defects: tuple[Defect, ...] = ()
@@ -54,7 +51,7 @@ class Board:
     policy: Policy = DEFAULT
     today: date = date.max
     before: Board | None = None
-    renamed: Mapping[bytes, bytes] = field(default_factory=dict)
+    renamed: Mapping[bytes, bytes] = NOTHING
     expired: frozenset[str] = frozenset()
 
     def state_of(self, task: str) -> str | None:

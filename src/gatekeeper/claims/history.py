@@ -9,7 +9,7 @@ logging the same claim a second time without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gatekeeper.claims.blob import LAST_EPOCH
@@ -154,4 +154,4 @@ def _each_once(claims: Iterable[Claim]) -> list[Claim]:
 def _merged(records: Sequence[Claim]) -> Claim:
     kept = max(records, key=lambda c: (c.standing, c.expires_at, _ENDS.index(c.outcome), c.ref, c.oid))
     end = max((claim.outcome for claim in records), key=_ENDS.index)
-    return kept if kept.outcome == end else replace(kept, outcome=end)
+    return kept if kept.outcome == end else kept._replace(outcome=end)

@@ -6,7 +6,6 @@ it: open ones that name a task which it moves. A change of the policy may concer
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from gatekeeper.boards.board import Board, Decision
@@ -36,10 +35,10 @@ def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Sn
         reader.use_policy(policy)
     after = _board(reader, merged, touched, names, every=every)
     reader.use_policy(base_policy)
-    after = dataclasses.replace(
-        after, before=before, renamed=_renamed(reader, base_tree, merged), expired=_expired(reader, facts)
+    after = after._replace(
+        before=before, renamed=_renamed(reader, base_tree, merged), expired=_expired(reader, facts)
     )
-    return dataclasses.replace(facts, boards=(before, after), policy_problem=problem)
+    return facts._replace(boards=(before, after), policy_problem=problem)
 
 
 def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:
@@ -69,7 +68,7 @@ def _board(
                 text = reader.blob(oid).decode("utf-8", "replace") if mode in REGULAR else ""
                 decisions.append(Decision(path, text))
     board = reader.board(reader.plans(tree), [spot.task for spot in spots], proposals)
-    return dataclasses.replace(board, places=_places(reader, entries, spots), decisions=tuple(decisions))
+    return board._replace(places=_places(reader, entries, spots), decisions=tuple(decisions))
 
 
 def _spots(

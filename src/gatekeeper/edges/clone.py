@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gatekeeper.edges.claimrefs import LocalClaims, RemoteClaims
 from gatekeeper.edges.git import Repository, view_over
@@ -22,8 +21,7 @@ _NO_BRANCH = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What was asked of a clone, as it was written. `fetch` is false where nothing may be fetched."""
 
     base: str | None = None
@@ -68,8 +66,8 @@ class Clone:
                 f"the base branch {base!r} stands for no commit here",
                 "Name another with --base, or fetch it: git fetch.",
             )
-        return dataclasses.replace(
-            question, base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch()
+        return question._replace(
+            base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch()
         )
 
     def _remote_name(self) -> str | None:

@@ -6,7 +6,6 @@ claims. Folders of a state are read as one tree object each, never file by file.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper import boards, lanes
@@ -77,7 +76,7 @@ class Gatherer(Reader):
         if merged is None:
             if broken:
                 raise broken
-            return dataclasses.replace(facts, conflicts=tuple(conflicts))
+            return facts._replace(conflicts=tuple(conflicts))
         changes = self.view.diff(self.base_tree, merged)
         if broken:
             self._mended_policy(changes, merged, broken)
@@ -87,8 +86,7 @@ class Gatherer(Reader):
         finished = tuple(self._finished(moves, {change.path for change in touched}))
         people = People(self.question, self.policy, self.forge)
         choice = lanes.choose(self.policy, self.layout, changes, moves, finished, people.author_is)
-        facts = dataclasses.replace(
-            facts,
+        facts = facts._replace(
             changes=changes,
             lane=choice.lane,
             moves=tuple(moves),
@@ -206,9 +204,7 @@ class Gatherer(Reader):
         task = facts.subject.before.task if facts.subject and facts.subject.before else None
         board = self.board(plans, facts.board.tasks, facts.board.proposals)
         waits = self._states(task.depends_on if task else ())
-        return dataclasses.replace(
-            facts, plan=plans.plan, manifest=plans.manifest, board=board, dependencies=waits
-        )
+        return facts._replace(plan=plans.plan, manifest=plans.manifest, board=board, dependencies=waits)
 
     def _states(self, tasks: Sequence[str]) -> dict[str, str]:
         """The folder in which each of the tasks stands on base; empty where it stands nowhere."""
@@ -226,17 +222,17 @@ class Gatherer(Reader):
         proposed = tuple(spot for spot in spots if spot)
         links = tuple(resolve_links(self, facts.changes, merged)) if facts.subject else ()
         tasks = (*facts.board.tasks, *(spot.task for spot in proposed))
-        board = dataclasses.replace(facts.board, tasks=tasks)
-        return dataclasses.replace(facts, proposed=proposed, links=links, board=board)
+        board = facts.board._replace(tasks=tasks)
+        return facts._replace(proposed=proposed, links=links, board=board)
 
     def _with_people(self, facts: Snapshot, people: People, *, on_trust: bool) -> Snapshot:
         if on_trust:
             if self.question.in_ci:
                 raise _untold()
-            return dataclasses.replace(facts, asks_operator=True)
+            return facts._replace(asks_operator=True)
         if facts.lane not in (Lane.PLANNING, Lane.REVERT):
             return facts
-        return self.operators(dataclasses.replace(facts, asks_operator=True), people)
+        return self.operators(facts._replace(asks_operator=True), people)
 
     def operators(self, facts: Snapshot, people: People) -> Snapshot:
         """With what is known of the author and of whoever pushed last. In CI not to know is an error."""
@@ -245,7 +241,7 @@ class Gatherer(Reader):
             pusher = people.operates(known)
         if Answer.UNKNOWN in (author, pusher) and self.question.in_ci:
             raise _untold()
-        return dataclasses.replace(facts, author_operates=author, pusher_operates=pusher)
+        return facts._replace(author_operates=author, pusher_operates=pusher)
 
     # -- claims ----------------------------------------------------------------------
 
@@ -264,8 +260,7 @@ class Gatherer(Reader):
         }
         counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
         oldest = self.view.oldest_commit(self.base, self.head) if history.claims else None
-        return dataclasses.replace(
-            facts,
+        return facts._replace(
             oldest_commit=oldest,
             claims=Claims(history, tuple(counts), rooted, self._signatures(counts)),
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gatekeeper import boards
 from gatekeeper.boards.board import Board, ProposalFile
@@ -23,8 +22,7 @@ Entry = tuple[bytes, int, str]
 """A path in a tree, its mode and its object name."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlanFiles:
+class PlanFiles(NamedTuple):
     """A tree's plan and manifest, and what is wrong with each."""
 
     plan: Plan | None = None
@@ -149,10 +147,10 @@ class Reader:
         found = PlanFiles()
         if (data := self.file(tree, self.layout.plan)) is not None:
             plan, defects = parse_plan(self.layout.plan, data)
-            found = dataclasses.replace(found, plan=plan, plan_defects=defects)
+            found = found._replace(plan=plan, plan_defects=defects)
         if (data := self.file(tree, self.layout.manifest)) is not None:
             manifest, defects = parse_manifest(self.layout.manifest, data)
-            found = dataclasses.replace(found, manifest=manifest, manifest_defects=defects)
+            found = found._replace(manifest=manifest, manifest_defects=defects)
         return found
 
     def board(self, plans: PlanFiles, tasks: Iterable[Task], proposals: Iterable[ProposalFile]) -> Board:

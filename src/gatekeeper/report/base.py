@@ -7,8 +7,7 @@ our own alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gatekeeper.model import Outcome, Severity
 from gatekeeper.text import shown
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from gatekeeper.model import Finding, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class RuleInfo:
+class RuleInfo(NamedTuple):
     """What a report says of a rule beside its findings.
 
     `summary` is one sentence, `help` Markdown (why, an example, how to mend it), `severity` the

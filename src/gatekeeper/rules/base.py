@@ -7,8 +7,7 @@ The docstring's first paragraph says what the rule checks; then come, each a par
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from gatekeeper.model import Severity
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 Facts_contra = TypeVar("Facts_contra", contravariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What a rule has to say about one place. The rule's code and weight come from its `Rule`."""
 
     message: str
@@ -28,8 +26,7 @@ class Found:
     help: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Doc:
+class Doc(NamedTuple):
     """A rule's documentation, by parts, each one paragraph."""
 
     summary: str
@@ -38,8 +35,7 @@ class Doc:
     mend: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[Facts_contra]):
+class Rule(NamedTuple, Generic[Facts_contra]):
     """One rule. `adjustable`: the policy may raise or lower it (the degree mark, and every warning)."""
 
     code: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gatekeeper.errors import HistoryMissing, RepositoryUnreadable
 from gatekeeper.model import FOLDER
@@ -40,8 +39,7 @@ _ALWAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit's tree, parents (as written in it, whatever a shallow file says) and committer date (Unix seconds)."""
 
     oid: str

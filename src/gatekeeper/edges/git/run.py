@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.errors import RepositoryUnreadable
 from gatekeeper.model import ABSENT, Change
@@ -33,8 +32,7 @@ _ALWAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """A git process that has ended: its exit status and what it wrote, as bytes."""
 
     status: int
