@@ -1,6 +1,6 @@
 """The policy: what a repository has decided about its gate, read from `.github/gatekeeper.yml`.
 
-The dataclasses here are the one definition (CONTRACT 6): `parse_policy` reads by them, the
+The classes here are the one definition (CONTRACT 6): `parse_policy` reads by them, the
 defaults are theirs, and `json_schema` and `rows` say the same to editors and readers. Every key
 that is not known is an error at every level, so that a misspelt safeguard is never a silent gap.
 """
@@ -8,12 +8,12 @@ that is not known is an error at every level, so that a misspelt safeguard is ne
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  # the annotations are read at run time
-from dataclasses import dataclass, field
 from datetime import date  # noqa: TC003  # the annotations are read at run time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from gatekeeper import header, scope
 from gatekeeper.errors import PolicyInvalid
+from gatekeeper.model import NOTHING
 from gatekeeper.options import (
     Day,
     Flag,
@@ -67,8 +67,7 @@ class _Layout(OneOf):
         return super().read(node)
 
 
-@dataclass(frozen=True, slots=True)
-class Maintenance:
+class Maintenance(NamedTuple):
     """Who may change what without a task: logins, `@org/team` or `@operators`, and path patterns."""
 
     authors: Annotated[
@@ -92,8 +91,7 @@ class Maintenance:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(NamedTuple):
     """How many live claims of a kind there may be at once; 0 is no cap."""
 
     implementation: Annotated[int, Setting(_CAP, "Claims on tasks of active milestones.")] = 3
@@ -102,15 +100,13 @@ class Caps:
     amendment: Annotated[int, Setting(_CAP, "Claims on amendments of the plan.")] = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """How long a claim stands before it has to be renewed."""
 
     minutes: Annotated[int, Setting(Whole(1, 120), "Minutes until a new claim expires.")] = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(NamedTuple):
     """What `audit` looks at."""
 
     since: Annotated[
@@ -119,8 +115,7 @@ class Audit:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(NamedTuple):
     """How a labelled issue is turned into a proposal or a task."""
 
     label: Annotated[
@@ -163,8 +158,7 @@ _CODES = Words("codes (GK134) to error, warning, notice or off", r"GK[0-9]{3}")
 _FOLDER = Words("a folder from the repository's root", rf"{_SEGMENTS}(?!.*//)[^*?\[\\]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """A repository's policy. `Policy()` is what holds where there is no file.
 
     `operators` is None where the file names none: then whoever administers the repository is one.
@@ -206,18 +200,18 @@ class Policy:
     ] = ()
     caps: Annotated[
         Caps, Setting(Table(Caps), "How many live claims of a kind there may be; 0 is no cap.")
-    ] = field(default_factory=Caps)
-    lease: Annotated[Lease, Setting(Table(Lease), "How long claims stand.")] = field(default_factory=Lease)
+    ] = Caps()
+    lease: Annotated[Lease, Setting(Table(Lease), "How long claims stand.")] = Lease()
     retention_days: Annotated[
         int, Setting(Whole(1, 36_500), "Days that an ended task's file is kept on the board.")
     ] = 30
-    audit: Annotated[Audit, Setting(Table(Audit), "What the audit looks at.")] = field(default_factory=Audit)
+    audit: Annotated[Audit, Setting(Table(Audit), "What the audit looks at.")] = Audit()
     comment: Annotated[
         bool, Setting(Flag(), "Whether the verdict is a comment on the pull request, edited in place.")
     ] = False
     triage: Annotated[
         Triage, Setting(Table(Triage, _triage_clash, _TRIAGE_RULE), "How labelled issues are sorted.")
-    ] = field(default_factory=Triage)
+    ] = Triage()
     signatures: Annotated[
         str,
         Setting(
@@ -228,7 +222,7 @@ class Policy:
     projects: Annotated[
         Mapping[str, str],
         Setting(Named(Words("a project's name"), _FOLDER, "projects to folders"), "Folders of projects."),
-    ] = field(default_factory=dict)
+    ] = NOTHING
     severity: Annotated[
         Mapping[str, str],
         Setting(
@@ -237,7 +231,7 @@ class Policy:
             ),
             "How much a finding weighs, for the codes that may be adjusted.",
         ),
-    ] = field(default_factory=dict)
+    ] = NOTHING
 
 
 DEFAULT = Policy()

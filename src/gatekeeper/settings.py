@@ -1,9 +1,8 @@
-"""Frozen dataclasses as the one definition of a settings file.
+"""Named tuples as the one definition of a settings file.
 
-A field's annotation carries its kind and its docs, its default is the dataclass's own:
+A field's annotation carries its kind and its docs, its default is the class's own:
 
-    @dataclass(frozen=True)
-    class Lease:
+    class Lease(NamedTuple):
         minutes: Annotated[int, Setting(Whole(1, 120), "how long a claim stands")] = 30
 
 `Table(Lease)` reads such a mapping from YAML nodes, says the same in JSON Schema and lists the
@@ -12,24 +11,22 @@ settings for the docs; so parser, defaults, schema and docs cannot drift apart.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 from gatekeeper import header
 from gatekeeper.options import Kind, Maybe, Schema, UnfitError, nearest
 from gatekeeper.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from gatekeeper.header import Node
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """What stands in the annotation of a settings class's field: its kind, and a sentence of docs.
 
     A `required` one must stand in the file, whatever default the class has for its own use.
@@ -40,8 +37,7 @@ class Setting:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One setting as the docs list it: dotted name, what it takes, default (JSON values), meaning."""
 
     name: str
@@ -51,8 +47,7 @@ class Row:
     doc: str
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(NamedTuple):
     """Two settings of one table that do not go together: the name to blame, what, how to mend it."""
 
     name: str
@@ -61,7 +56,7 @@ class Clash:
 
 
 class Table(Kind[T]):
-    """A mapping with known keys, read into the frozen dataclass `made`.
+    """A mapping with known keys, read into the named tuple `made`.
 
     `clash` looks at a read value for settings that contradict each other; `rule` is a fragment
     that says the same in JSON Schema.
@@ -76,16 +71,16 @@ class Table(Kind[T]):
         self.clash = clash
         self.rule = rule or {}
 
-    @cached_property
-    def fields(self) -> dict[str, Field[Any]]:
-        """The dataclass's fields by name."""
-        return {field.name: field for field in fields(self.made)}  # type: ignore[arg-type]
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The defaults of the fields that have one."""
+        return self.made._field_defaults  # type: ignore[attr-defined, no-any-return]
 
     @cached_property
     def settings(self) -> dict[str, Setting]:
         """What the annotations say of each field; worked out late, for most runs need few tables."""
         hints = get_type_hints(self.made, include_extras=True)
-        return {name: hints[name].__metadata__[0] for name in self.fields}
+        return {name: hint.__metadata__[0] for name, hint in hints.items()}
 
     def read(self, node: Node) -> T:
         """See `Kind.read`. Unknown keys are errors, and so are required ones that are absent."""
@@ -127,13 +122,11 @@ class Table(Kind[T]):
 
     def required(self, name: str) -> bool:
         """Whether the setting has no default that may stand in for it."""
-        field = self.fields[name]
-        return self.settings[name].required or (field.default is MISSING and field.default_factory is MISSING)
+        return self.settings[name].required or name not in self.defaults
 
     def default(self, name: str) -> Any:
         """The default of a setting that has one."""
-        field = self.fields[name]
-        return field.default if field.default_factory is MISSING else field.default_factory()
+        return self.defaults[name]
 
     def schema(self) -> Schema:
         """See `Kind.schema`."""

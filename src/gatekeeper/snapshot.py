@@ -12,7 +12,7 @@ from gatekeeper.boards.board import Board
 from gatekeeper.model import NOTHING, Change, Claim, Lane, State, Task, Tip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from gatekeeper.boards import Layout
@@ -114,16 +114,16 @@ class Claims(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A changed symlink: where it leads in the merged tree, or why that can't be followed."""
+    """A changed symlink: where it leads in the merged tree and whether that is in scope, or why it leads nowhere."""
 
     path: bytes
     target: bytes | None
-    folder: bool = False
+    inside: bool = False
     why: str = ""
 
 
 class Snapshot(NamedTuple):
-    """The facts of one check.
+    """The facts of one check. `judged` are the changed paths out of scope, by the code of their one finding.
 
     `board` holds the files that every lane holds against the rules on one file (the subject's, what is new with
     it, base's plan); `boards` are base's and the merged one, whole, in the planning lane alone.
@@ -145,6 +145,7 @@ class Snapshot(NamedTuple):
     proposed: tuple[Spot, ...] = ()
     claims: Claims | None = None
     oldest_commit: int | None = None
+    judged: Mapping[str, Sequence[Change]] = NOTHING
     links: tuple[Link, ...] = ()
     policy_problem: str | None = None
     board: Board = Board()

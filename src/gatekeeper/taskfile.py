@@ -7,7 +7,6 @@ Source of the rules: CONTRACT 2, the table of fields; the codes are CONTRACT 5's
 
 from __future__ import annotations
 
-import difflib
 import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -172,6 +171,8 @@ def _unknown(fields: Map, known: Collection[str]) -> Iterator[Defect]:
 
 
 def _nearest(word: str, known: Collection[str]) -> str | None:
+    import difflib  # noqa: PLC0415 -- only where something is misspelt
+
     found = difflib.get_close_matches(word[:40].casefold().replace("-", "_"), known, n=1, cutoff=0.7)
     return found[0] if found else None
 

@@ -328,6 +328,23 @@ def test_an_entry_is_judged_against_what_it_stacks_on(queue: tuple[Action, dict[
     assert result.report["changed_paths"] == 3
 
 
+def test_who_pushed_an_entry_is_asked_of_the_pull_requests_own_branch(
+    plan: Action, api: ApiServer, events: dict[str, Any]
+) -> None:
+    main, branch = main_of(plan), git(plan.sample.folder, "rev-parse", "plan")
+    head = plan.sample.commit("gh-readonly-queue/main/pr-2-x", PLAN, main, branch)
+    queued = f"refs/heads/gh-readonly-queue/main/pr-2-{main}"
+    event = json.loads(json.dumps(events["merge_group.checks_requested"]))
+    event["merge_group"] |= {"base_sha": main, "head_sha": head, "head_ref": queued}
+    pull = plan.event("pull_request.opened", branch="plan")["pull_request"]
+    api.answers[f"/repos/{plan.name}/pulls/2"] = (200, pull)
+    administers(api, plan, Codertocat="admin", mallory="write")
+    pushed(api, plan, "Codertocat")
+    assert plan.run(event, "merge_group", token="t").status == 0
+    pushed(api, plan, "mallory")
+    assert plan.run(event, "merge_group", token="t").codes == ["GK161"]
+
+
 def test_an_entry_whose_pull_request_nobody_tells_of(
     queue: tuple[Action, dict[str, Any]], api: ApiServer
 ) -> None:

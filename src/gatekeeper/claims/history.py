@@ -9,10 +9,10 @@ logging the same claim a second time without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gatekeeper.claims.blob import LAST_EPOCH
+from gatekeeper.model import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,21 +23,31 @@ if TYPE_CHECKING:
 _ENDS = (None, "done", "failed", "abandoned", "stolen")
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class _Fields(NamedTuple):
+    task: str
+    claims: tuple[Claim, ...]
+    malformed: tuple[Malformed, ...]
+    lock_oids: Mapping[str, str]
+
+
+class History(_Fields):
     """Everything that the refs say of one task's claims.
 
     `claims` come in any order and leave in the order of the contract, each claim once (see `ordered`).
     `malformed` is what could not be read. `lock_oids` maps lock refs that exist to their blobs.
     """
 
-    task: str
-    claims: tuple[Claim, ...] = ()
-    malformed: tuple[Malformed, ...] = ()
-    lock_oids: Mapping[str, str] = field(default_factory=dict)
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "claims", ordered(self.claims))
+    def __new__(
+        cls,
+        task: str,
+        claims: Iterable[Claim] = (),
+        malformed: Iterable[Malformed] = (),
+        lock_oids: Mapping[str, str] = NOTHING,
+    ) -> Self:
+        """A history with its claims put in order."""
+        return super().__new__(cls, task, ordered(claims), tuple(malformed), lock_oids)
 
     @property
     def standing(self) -> Claim | Malformed | None:

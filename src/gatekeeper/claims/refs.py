@@ -9,7 +9,6 @@ alone. Two ids never meet in one spelling, and an id has one spelling only.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from urllib.parse import unquote_to_bytes
 
@@ -46,6 +45,8 @@ def claim_ref(task_id: str) -> str:
 
 def lock_ref(key: str) -> str:
     """The ref that stands for a lock key: the first 16 hex digits of the key's sha256."""
+    import hashlib  # noqa: PLC0415 -- it brings all of OpenSSL, and most tasks have no locks
+
     return LOCKS + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

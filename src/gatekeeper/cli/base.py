@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """Where and when a command runs. `explicit`: the folder was named, so the environment's GIT_DIR has no say.
 
     `now` is `--now`'s moment if one was `given`, else the clock's.

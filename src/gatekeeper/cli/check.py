@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from subprocess import Popen, TimeoutExpired  # noqa: TID251 -- the edge starts the process; we wait for it
 
 import click
 
 from gatekeeper.cli.base import World, emit
 from gatekeeper.deciding import decide
 from gatekeeper.edges.clone import Asked, Clone
-from gatekeeper.edges.git import Repository
+from gatekeeper.edges.git import Repository, Running
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate import undecided
 from gatekeeper.model import Tip, Verdict
@@ -111,19 +110,15 @@ def _verdict(world: World, asked: Asked, question: Question) -> Verdict:
         return undecided(problem, question)
 
 
-def _say_uncommitted(looking: Popen[bytes] | None) -> None:
+def _say_uncommitted(looking: Running | None) -> None:
     """Say on standard error that what is not committed was not judged, if git found any of it meanwhile."""
     if looking is None:
         return
-    try:
-        found = looking.communicate(timeout=PATIENCE)[0]
-    except TimeoutExpired:
-        looking.kill()
-        looking.communicate()
+    found = looking.done(PATIENCE)
+    if found.status:
         click.echo("gatekeeper: only what is committed was judged", err=True)
-        return
-    if found:
-        count = len([entry for entry in found.split(b"\0") if entry])
+    elif found.out:
+        count = len([entry for entry in found.out.split(b"\0") if entry])
         click.echo(
             f"gatekeeper: {count} uncommitted change{'s' * (count != 1)} not judged: commit first", err=True
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +131,7 @@ def _check(world: World, folder: Path, args: list[str]) -> Any:
     from gatekeeper.cli.check import check  # noqa: PLC0415 -- the help of this command needs no gate
 
     environ = {k: v for k, v in world.environ.items() if not k.startswith(("GITHUB_", "INPUT_"))} | _ALONE
-    here = replace(world, cwd=folder, explicit=True, environ=environ)
+    here = world._replace(cwd=folder, explicit=True, environ=environ)
     with tempfile.TemporaryDirectory(prefix="gatekeeper-demo-", ignore_cleanup_errors=True) as beside:
         report = Path(beside) / "report.json"
         check.main([*args, "--format", "json", "--output", str(report)], obj=here, standalone_mode=False)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gatekeeper.edges.claimrefs import LocalClaims, RemoteClaims
-from gatekeeper.edges.git import Repository, view_over
+from gatekeeper.edges.git import Repository, Running, view_over
 from gatekeeper.edges.remote import Remote
 from gatekeeper.errors import RepositoryUnreadable
 from gatekeeper.model import Tip
@@ -53,6 +53,7 @@ class Clone:
     def complete(self, question: Question) -> Question:
         """The question with both commits and the branch found. Raises RepositoryUnreadable where one is not."""
         asked = self.asked
+        on = self.repository.start_branch()
         base = self._base()
         found = self.repository.resolve([asked.head, *([base] if self.remote is None else [])])
         head = found.get(asked.head)
@@ -67,7 +68,7 @@ class Clone:
                 "Name another with --base, or fetch it: git fetch.",
             )
         return question._replace(
-            base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch()
+            base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch(on)
         )
 
     def _remote_name(self) -> str | None:
@@ -107,14 +108,11 @@ class Clone:
         tip = None if _NO_BRANCH.search(branch) else remote.tip(branch)
         return tip or self.repository.resolve([base]).get(base)
 
-    def _branch(self) -> str | None:
+    def _branch(self, on: Running) -> str | None:
         """The head branch: what HEAD is on, or the branch that `--head` names."""
         head = self.asked.head
-        if head in ("HEAD", "@"):
-            return self.repository.branch()
-        ref = head if head.startswith("refs/heads/") else f"refs/heads/{head}"
-        return (
-            ref.removeprefix("refs/heads/")
-            if ref in self.repository.resolve([ref])
-            else self.repository.branch()
-        )
+        if head not in ("HEAD", "@"):
+            ref = head if head.startswith("refs/heads/") else f"refs/heads/{head}"
+            if ref in self.repository.resolve([ref]):
+                return ref.removeprefix("refs/heads/")
+        return self.repository.branch(on)

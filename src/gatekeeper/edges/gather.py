@@ -64,6 +64,7 @@ class Gatherer(Reader):
         self.forge = forge
         self.base, self.head = _commit(question.base.commit), _commit(question.head.commit)
         self.base_tree = view.objects.commit(self.base).tree
+        self._on_base: dict[str, list[Entry]] = {}
 
     # -- the order of things -------------------------------------------------
 
@@ -163,15 +164,28 @@ class Gatherer(Reader):
         new = [self.spot(c.path, c.new_mode, c.new_oid) for c in touched if not c.deleted]
         before, after = [s for s in old if s], [s for s in new if s]
         ids = list(dict.fromkeys(name for spot in (*before, *after) for name in ids_of(spot)))
-        on_base, merging = self.named(self.base_tree, ids), self.named(merged, ids)
-        return [Move(i, self._places(i, before, on_base), self._places(i, after, merging)) for i in ids]
+        waits = (name for spot in before for name in spot.task.depends_on)
+        self._on_base = self.named(self.base_tree, list(dict.fromkeys((*ids, *waits))))
+        merging = self._merging(touched)
+        return [
+            Move(i, self._places(i, before, self._on_base[i]), self._places(i, after, merging(i)))
+            for i in ids
+        ]
 
-    def _places(
-        self, task: str, touched: Iterable[Spot], named: Mapping[str, list[Entry]]
-    ) -> tuple[Spot, ...]:
+    def _merging(self, touched: Sequence[Change]) -> Callable[[str], list[Entry]]:
+        """Where a task's named files stand after the merge: where they stand on base, but for what the change does."""
+        gone = {change.path for change in touched}
+        new: dict[str, list[Entry]] = {}
+        for change in touched:
+            if not change.deleted and self.layout.place(change.path):
+                entry = (change.path, change.new_mode, change.new_oid)
+                new.setdefault(id_from_name(change.path.rpartition(b"/")[2]), []).append(entry)
+        return lambda task: [e for e in self._on_base[task] if e[0] not in gone] + new.get(task, [])
+
+    def _places(self, task: str, touched: Iterable[Spot], named: Iterable[Entry]) -> tuple[Spot, ...]:
         """Where a task stands in a tree: the touched files that bear its id, and all that are named after it."""
         found = {spot.path: spot for spot in touched if task in ids_of(spot)}
-        for path, mode, oid in named.get(task, []):
+        for path, mode, oid in named:
             if path not in found:
                 spot = self.spot(path, mode, oid)
                 found |= {path: spot} if spot else {}
@@ -209,8 +223,9 @@ class Gatherer(Reader):
     def _states(self, tasks: Sequence[str]) -> dict[str, str]:
         """The folder in which each of the tasks stands on base; empty where it stands nowhere."""
         states: dict[str, str] = {}
-        for task, entries in self.named(self.base_tree, tasks).items() if tasks else ():
-            places = [place.state for path, _, _ in entries if (place := self.layout.place(path))]
+        for task in tasks:
+            named = self._on_base.get(task, [])
+            places = [place.state for path, _, _ in named if (place := self.layout.place(path))]
             states[task] = State.DONE.value if State.DONE in places else next((s.value for s in places), "")
         return states
 
@@ -220,10 +235,14 @@ class Gatherer(Reader):
         scope = Scope(self.policy, self.layout, task.authority if task else None, own)
         spots = [self.spot(c.path, c.new_mode, c.new_oid) for c in facts.changes if scope.proposed(c)]
         proposed = tuple(spot for spot in spots if spot)
-        links = tuple(resolve_links(self, facts.changes, merged)) if facts.subject else ()
+        links = tuple(resolve_links(self, facts.changes, merged, scope)) if facts.authority_task else ()
+        judged: dict[str, list[Change]] = {}
+        for change in facts.changes:
+            if (code := scope.judge(change)) is not None:
+                judged.setdefault(code, []).append(change)
         tasks = (*facts.board.tasks, *(spot.task for spot in proposed))
         board = facts.board._replace(tasks=tasks)
-        return facts._replace(proposed=proposed, links=links, board=board)
+        return facts._replace(proposed=proposed, links=links, judged=judged, board=board)
 
     def _with_people(self, facts: Snapshot, people: People, *, on_trust: bool) -> Snapshot:
         if on_trust:
@@ -254,7 +273,8 @@ class Gatherer(Reader):
             return facts
         before = subject.before.task if subject.before else None
         history = self.source.history(subject.id, before.locks if before else (), self.question)
-        rooted = {c.base_commit: self.source.rooted(self.base, c.base_commit) for c in history.claims}
+        roots = dict.fromkeys(claim.base_commit for claim in history.claims)
+        rooted = {commit: self.source.rooted(self.base, commit) for commit in roots}
         put_back = {
             commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted
         }

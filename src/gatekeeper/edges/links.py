@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gatekeeper.edges.reader import Reader
+    from gatekeeper.inscope import Scope
 
 MOST_HOPS = 40
 """Links that one path may lead through, as in Linux."""
@@ -21,8 +22,8 @@ class _LostError(Exception):
     """A path that leads nowhere we can follow; the text says why."""
 
 
-def resolve_links(reader: Reader, changes: Sequence[Change], tree: str) -> Iterator[Link]:
-    """For each changed symlink, the path that it stands for in `tree`."""
+def resolve_links(reader: Reader, changes: Sequence[Change], tree: str, scope: Scope) -> Iterator[Link]:
+    """For each changed symlink, the path that it stands for in `tree`, and whether that is in scope."""
     links = [change for change in changes if change.new_mode == SYMLINK]
     reader.read(change.new_oid for change in links)
     for change in links:
@@ -32,7 +33,8 @@ def resolve_links(reader: Reader, changes: Sequence[Change], tree: str) -> Itera
             yield Link(change.path, None, why=str(why))
         else:
             entry = reader.view.objects.entry(tree, path)
-            yield Link(change.path, path, folder=entry is not None and entry[0] == FOLDER)
+            folder = entry is not None and entry[0] == FOLDER
+            yield Link(change.path, path, inside=scope.holds_target(path, folder=folder))
 
 
 def _follow(reader: Reader, tree: str, path: bytes) -> bytes:

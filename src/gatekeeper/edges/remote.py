@@ -206,6 +206,8 @@ class Remote:
             self._must(done, f"commit {commit[:12]}")
         if self.view.objects.kinds([commit])[commit][0] != "commit":
             return False
+        if not self.view.boundary():
+            return self.view.is_ancestor(commit, base)  # all of base's history is here
         self._roots.add(commit)
         if commit not in between.ancestry(self.view.objects, [base]):
             if not self._behind(base, commit):

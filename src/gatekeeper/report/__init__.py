@@ -7,30 +7,25 @@ outside is made harmless (`report/escape.py`) and how much of it is shown.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
-from gatekeeper.report import github, json, markdown, sarif, text
 from gatekeeper.report.base import NO_RULES, RuleInfo, Rules, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gatekeeper.model import Verdict
 
 __all__ = ["FORMATS", "NO_RULES", "RuleInfo", "Rules", "Writer", "render"]
 
-FORMATS: Mapping[str, Writer] = {
-    "text": text.write,
-    "json": json.write,
-    "sarif": sarif.write,
-    "github": github.write,
-    "markdown": markdown.write,
-}
-"""Every format by the name that `--format` takes."""
+FORMATS = ("text", "json", "sarif", "github", "markdown")
+"""Every format by the name that `--format` takes, which is its module's here; imported when it is asked for."""
 
 
 def render(verdict: Verdict, form: str, rules: Rules = NO_RULES) -> str:
     """The whole report in a format of `FORMATS`, ending in a newline. Raises `KeyError` for others."""
+    if form not in FORMATS:
+        raise KeyError(form)
     stream = io.StringIO()
-    FORMATS[form](verdict, stream, rules)
+    write = cast("Writer", import_module(f"gatekeeper.report.{form}").write)
+    write(verdict, stream, rules)
     return stream.getvalue()

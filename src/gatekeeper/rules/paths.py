@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gatekeeper import inscope
-from gatekeeper.inscope import Scope
-from gatekeeper.model import Change, Lane, Severity
+from gatekeeper.model import Change, Severity
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import quoted, shown
 
@@ -14,20 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gatekeeper.snapshot import Snapshot
-
-
-def scope_of(facts: Snapshot) -> Scope:
-    """The authority that this change's paths are judged by, with the tasks' own paths beside it."""
-    own = [path for subject in facts.finished for path in subject.paths]
-    task = facts.authority_task
-    return Scope(facts.policy, facts.layout, task.authority if task else None, own)
-
-
-def _judged(facts: Snapshot, code: str) -> Iterator[Change]:
-    """The changed paths whose one finding is `code`."""
-    if facts.lane is Lane.IMPLEMENTATION and facts.merged_tree is not None:
-        scope = scope_of(facts)
-        yield from (change for change in facts.changes if scope.judge(change) == code)
 
 
 def _authority(facts: Snapshot) -> str:
@@ -47,7 +32,7 @@ def path_out_of_scope(facts: Snapshot) -> Iterator[Found]:
 
     Mend: undo the change at that path, or have an operator widen the task's authority on base first.
     """
-    for change in _judged(facts, inscope.OUTSIDE):
+    for change in facts.judged.get(inscope.OUTSIDE, ()):
         yield Found(
             f"{quoted(shown(change.path))} is {_verb(change)}, and no pattern of {_authority(facts)} holds it",
             path=change.path,
@@ -64,7 +49,7 @@ def path_forbidden(facts: Snapshot) -> Iterator[Found]:
 
     Mend: undo the change at that path.
     """
-    for change in _judged(facts, inscope.FORBIDDEN):
+    for change in facts.judged.get(inscope.FORBIDDEN, ()):
         yield Found(
             f"{quoted(shown(change.path))} is {_verb(change)}, and the authority of {_authority(facts)} forbids it",
             path=change.path,
@@ -82,7 +67,7 @@ def path_protected(facts: Snapshot) -> Iterator[Found]:
 
     Mend: undo it; or have an operator name the path in the task, or change it in a planning or maintenance change.
     """
-    for change in _judged(facts, inscope.PROTECTED):
+    for change in facts.judged.get(inscope.PROTECTED, ()):
         yield Found(
             f"{quoted(shown(change.path))} is {_verb(change)}, and it is protected",
             path=change.path,
@@ -99,7 +84,7 @@ def other_task_touched(facts: Snapshot) -> Iterator[Found]:
 
     Mend: undo it; write a proposal under `.agents/proposals/` instead.
     """
-    for change in _judged(facts, inscope.OTHER_TASK):
+    for change in facts.judged.get(inscope.OTHER_TASK, ()):
         yield Found(
             f"{quoted(shown(change.path))} is another task's file, and it is {_verb(change)}",
             path=change.path,
@@ -116,7 +101,7 @@ def submodule_changed(facts: Snapshot) -> Iterator[Found]:
 
     Mend: undo it, or have an operator name the path in the task's authority.
     """
-    for change in _judged(facts, inscope.SUBMODULE):
+    for change in facts.judged.get(inscope.SUBMODULE, ()):
         yield Found(
             f"the submodule {quoted(shown(change.path))} is {_verb(change)}, and the authority does not name it",
             path=change.path,
@@ -133,21 +118,15 @@ def symlink_escapes(facts: Snapshot) -> Iterator[Found]:
 
     Mend: point it to a path inside the authority, or leave it out.
     """
-    if facts.lane is not Lane.IMPLEMENTATION or facts.authority_task is None:
-        return
-    scope = scope_of(facts)
     for link in facts.links:
-        if link.target is None:
-            why = link.why
-        elif not scope.holds_target(link.target, folder=link.folder):
-            why = f"it leads to {quoted(shown(link.target))}, outside the authority"
-        else:
-            continue
-        yield Found(
-            f"the symlink {quoted(shown(link.path))} escapes: {why}",
-            path=link.path,
-            help="Point it to a path inside the task's authority, or leave it out.",
-        )
+        if not link.inside:
+            leads = quoted(shown(link.target or b""))
+            why = link.why or f"it leads to {leads}, outside the authority"
+            yield Found(
+                f"the symlink {quoted(shown(link.path))} escapes: {why}",
+                path=link.path,
+                help="Point it to a path inside the task's authority, or leave it out.",
+            )
 
 
 def task_proposed(facts: Snapshot) -> Iterator[Found]:

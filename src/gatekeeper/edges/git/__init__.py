@@ -10,7 +10,15 @@ has a say, and what the merge writes is thrown away with the folder.
 
 from gatekeeper.edges.git.objects import LARGEST_BLOB, Commit, Objects
 from gatekeeper.edges.git.repository import Repository
-from gatekeeper.edges.git.run import OLDEST_GIT, Done, base_environment, check_version, parse_refs, run_git
+from gatekeeper.edges.git.run import (
+    OLDEST_GIT,
+    Done,
+    Running,
+    base_environment,
+    check_version,
+    parse_refs,
+    run_git,
+)
 from gatekeeper.edges.git.view import View, view_over
 
 __all__ = [
@@ -20,6 +28,7 @@ __all__ = [
     "Done",
     "Objects",
     "Repository",
+    "Running",
     "View",
     "base_environment",
     "check_version",

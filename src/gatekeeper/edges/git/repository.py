@@ -11,6 +11,7 @@ from gatekeeper.edges.git.objects import OID
 from gatekeeper.edges.git.run import (
     REF_FORMAT,
     Done,
+    Running,
     base_environment,
     check_version,
     parse_refs,
@@ -20,7 +21,6 @@ from gatekeeper.edges.git.run import (
 from gatekeeper.errors import RepositoryUnreadable
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Mapping, Sequence
 
 # How a remote is reached is the user's to say, in a view as well.
@@ -32,7 +32,10 @@ _TRANSPORT = re.compile(
 
 
 class Repository:
-    """The user's repository: its place, settings and refs. Nothing is ever written to it here."""
+    """The user's repository: its place, settings and refs. Nothing is ever written to it here.
+
+    `config` is every setting in force, by lower-case name (subsections as written), in order.
+    """
 
     def __init__(self, cwd: Path, environ: Mapping[str, str], *, explicit: bool = False) -> None:
         """Find the repository that `cwd` stands in; with `explicit` the environment's GIT_DIR is ignored.
@@ -45,37 +48,27 @@ class Repository:
             self.env |= {
                 k: environ[k] for k in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if k in environ
             }
-        version = start_git(["version"], self.env)
         facts = [
             "--git-common-dir",
             "--show-object-format",
             "--is-shallow-repository",
             "--is-bare-repository",
         ]
+        version = start_git(["version"], env=self.env)
+        config = start_git(["config", "--list", "-z"], env=self.env, cwd=cwd)
         done = run_git(["rev-parse", "--path-format=absolute", *facts], env=self.env, cwd=cwd)
-        check_version(version.communicate()[0])
+        check_version(version.done().out)
+        self.config = _settings(config.done().out)
         if done.status:
             raise _unopened(done, cwd)
         common, self.object_format, shallow, bare = os.fsdecode(done.out).split("\n")[:4]
         self.common_dir = Path(common)
         self.shallow = shallow == "true"
         self.bare = bare == "true"
-        self._config: dict[str, list[str]] | None = None
 
     def git(self, *args: str, stdin: bytes = b"") -> Done:
         """Run git in the repository, under its owner's settings."""
         return run_git(args, env=self.env, cwd=self.cwd, stdin=stdin)
-
-    @property
-    def config(self) -> dict[str, list[str]]:
-        """Every setting in force, by lower-case name (subsections as written), in order."""
-        if self._config is None:
-            self._config = {}
-            for item in self.git("config", "--list", "-z").out.split(b"\0"):
-                name, _, value = os.fsdecode(item).partition("\n")
-                if name:
-                    self._config.setdefault(name, []).append(value)
-        return self._config
 
     def remotes(self) -> list[str]:
         """The names of the configured remotes."""
@@ -119,10 +112,13 @@ class Repository:
                 found[name] = oids[0]
         return found
 
-    def branch(self) -> str | None:
+    def start_branch(self) -> Running:
+        """Ask git which branch is checked out; `branch` reads the answer."""
+        return start_git(["symbolic-ref", "-q", "HEAD"], env=self.env, cwd=self.cwd)
+
+    def branch(self, asked: Running | None = None) -> str | None:
         """The branch that is checked out here; None where HEAD is detached."""
-        done = self.git("symbolic-ref", "-q", "HEAD")
-        name = os.fsdecode(done.out.rstrip(b"\n"))
+        name = os.fsdecode((asked or self.start_branch()).done().out.rstrip(b"\n"))
         return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
 
     def remote_head(self, remote: str) -> str | None:
@@ -135,12 +131,22 @@ class Repository:
         """`(ref, object name, object type)` of what stands at or below each of `patterns`."""
         return parse_refs(self.git("for-each-ref", REF_FORMAT, *patterns))
 
-    def uncommitted(self) -> subprocess.Popen[bytes] | None:
+    def uncommitted(self) -> Running | None:
         """A git that looks for uncommitted changes while we do something else; None in a bare repository."""
         if self.bare:
             return None
         flags = ["--porcelain", "-z", "--no-renames", "--ignore-submodules=all"]
-        return start_git(["-c", "core.fsmonitor=false", "status", *flags], self.env, cwd=self.cwd)
+        return start_git(["-c", "core.fsmonitor=false", "status", *flags], env=self.env, cwd=self.cwd)
+
+
+def _settings(listed: bytes) -> dict[str, list[str]]:
+    """What `config --list -z` printed."""
+    found: dict[str, list[str]] = {}
+    for item in listed.split(b"\0"):
+        name, _, value = os.fsdecode(item).partition("\n")
+        if name:
+            found.setdefault(name, []).append(value)
+    return found
 
 
 def _unopened(done: Done, cwd: Path) -> RepositoryUnreadable:

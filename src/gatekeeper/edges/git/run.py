@@ -52,6 +52,54 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return kept | _ALWAYS
 
 
+class Running:
+    """A git process that was started and is not waited for until `done`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes) -> None:
+        self._process = process
+        self._stdin = stdin
+
+    def done(self, timeout: float | None = None) -> Done:
+        """Wait for the process; after `timeout` seconds it is killed, which reads as status 124."""
+        try:
+            out, err = self._process.communicate(self._stdin, timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            return Done(124, b"", b"git did not answer in time")
+        return Done(self._process.returncode, out, err)
+
+
+def start_git(
+    args: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None, stdin: bytes = b""
+) -> Running:
+    """Start git with `args`, never through a shell, so that several run at once.
+
+    Raises RepositoryUnreadable where there is no git, or no such folder.
+    """
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            ["git", *args],  # noqa: S607
+            env=env,
+            cwd=cwd,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+        )
+    except FileNotFoundError:
+        if cwd is not None and not cwd.is_dir():
+            raise RepositoryUnreadable(f"there is no folder {str(cwd)!r}", "Name a git repository.") from None
+        raise RepositoryUnreadable(
+            "the git program is not on the PATH", "Install git 2.38 or later."
+        ) from None
+    except (OSError, ValueError) as why:
+        raise RepositoryUnreadable(
+            f"git could not be run: {why}", "Look at the arguments and the folder."
+        ) from why
+    return Running(process, stdin)
+
+
 def run_git(
     args: Sequence[str],
     *,
@@ -60,29 +108,8 @@ def run_git(
     stdin: bytes = b"",
     timeout: float | None = None,
 ) -> Done:
-    """Run git with `args`, never through a shell. Raises RepositoryUnreadable where there is no git."""
-    try:
-        done = subprocess.run(  # noqa: PLW1510 -- the status is the answer
-            ["git", *args],  # noqa: S607
-            env=env,
-            cwd=cwd,
-            input=stdin,
-            capture_output=True,
-            timeout=timeout,
-        )
-    except FileNotFoundError:
-        if cwd is not None and not cwd.is_dir():
-            raise RepositoryUnreadable(f"there is no folder {str(cwd)!r}", "Name a git repository.") from None
-        raise RepositoryUnreadable(
-            "the git program is not on the PATH", "Install git 2.38 or later."
-        ) from None
-    except subprocess.TimeoutExpired:
-        return Done(124, b"", b"git did not answer in time")
-    except (OSError, ValueError) as why:
-        raise RepositoryUnreadable(
-            f"git could not be run: {why}", "Look at the arguments and the folder."
-        ) from why
-    return Done(done.returncode, done.stdout, done.stderr)
+    """Start git and wait for it, as `start_git` and `Running.done`."""
+    return start_git(args, env=env, cwd=cwd, stdin=stdin).done(timeout)
 
 
 def check_version(version: bytes) -> None:
@@ -96,27 +123,6 @@ def check_version(version: bytes) -> None:
             f"this git is version {name}, and gatekeeper needs 2.38 or later",
             "Upgrade git: `merge-tree --write-tree` came with 2.38.",
         )
-
-
-def start_git(
-    args: Sequence[str], env: Mapping[str, str], cwd: Path | None = None
-) -> subprocess.Popen[bytes]:
-    """Start git and don't wait."""
-    try:
-        return subprocess.Popen(
-            ["git", *args],  # noqa: S607
-            env=env,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except FileNotFoundError:
-        if cwd is not None and not cwd.is_dir():
-            raise RepositoryUnreadable(f"there is no folder {str(cwd)!r}", "Name a git repository.") from None
-        raise RepositoryUnreadable(
-            "the git program is not on the PATH", "Install git 2.38 or later."
-        ) from None
 
 
 REF_FORMAT = "--format=%(refname)%00%(objectname)%00%(objecttype)"
@@ -139,10 +145,11 @@ def as_environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     return numbered
 
 
+_CHANGE = re.compile(rb":(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*\0([^\0]+)\0", re.DOTALL)
+
+
 def parse_changes(raw: bytes) -> Iterator[Change]:
-    """What `--raw -z` printed, as changes."""
-    parts = raw.split(b"\0")
-    for meta, path in zip(parts[0::2], parts[1::2], strict=False):
-        old_mode, new_mode, old_oid, new_oid, _ = meta.decode().lstrip("\n:").split(" ")
+    """What `--raw -z --no-abbrev --no-renames` printed, as changes."""
+    for old_mode, new_mode, old_oid, new_oid, path in _CHANGE.findall(raw):
         old, new = int(old_mode, 8), int(new_mode, 8)
-        yield Change(path, old, new, old_oid if old else ABSENT, new_oid if new else ABSENT)
+        yield Change(path, old, new, old_oid.decode() if old else ABSENT, new_oid.decode() if new else ABSENT)

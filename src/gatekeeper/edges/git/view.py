@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from gatekeeper.edges.git.objects import OID, Objects
@@ -19,10 +16,12 @@ from gatekeeper.edges.git.run import (
     parse_refs,
     run_git,
 )
+from gatekeeper.edges.tempfolder import make_folder, remove_folder
 from gatekeeper.errors import HistoryMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from gatekeeper.edges.git.repository import Repository
     from gatekeeper.model import Change
@@ -84,7 +83,7 @@ class View:
         shallow: bytes = b"",
         cwd: Path | None = None,
     ) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="gatekeeper-"))
+        self.path = make_folder()
         self.cwd = cwd
         self.object_format = object_format
         self.joined = False
@@ -134,7 +133,7 @@ class View:
     def close(self) -> None:
         """End the reading process and remove the folder."""
         self.reopen()
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_folder(self.path)
 
     def __enter__(self) -> Self:
         return self
