@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatekeeper import markdown, mdblocks
+from gatekeeper import asktext, markdown, mdblocks
 from gatekeeper.markdown import (
     Heading,
     UnreadableError,
@@ -19,7 +19,6 @@ from gatekeeper.markdown import (
     has_heading_with,
     has_text_under,
     headings,
-    only_appended,
     plainly,
     says_nothing,
     shown,
@@ -277,7 +276,7 @@ HIDDEN = {
 @pytest.mark.parametrize("how", HIDDEN)
 def test_a_line_that_is_no_longer_shown_is_told(how: str) -> None:
     new = put(PARAGRAPH, HIDDEN[how])
-    assert not only_appended(BASE, new)
+    assert not asktext.only_appended(BASE, new)
     assert ask_lost(BASE, new) in (FIRST, LOST, "last of it")
     assert ask_lost(BASE, new + "\n## Evidence\n\n```\n2 passed\n```\n") is not None
 
@@ -345,7 +344,7 @@ BODIES = st.lists(LINES, max_size=12).map("\n".join)
 @given(BODIES, BODIES, st.sampled_from(["", "\n", "\n\n", "\n\n\n"]), st.booleans())
 def test_the_short_way_never_says_more_than_the_parser(base: str, more: str, gap: str, replace: bool) -> None:
     new = (base.rpartition("<!--")[0] if replace else base) + gap + more
-    if only_appended(markdown._unticked(base), markdown._unticked(new)):
+    if asktext.only_appended(asktext.unticked(base), asktext.unticked(new)):
         old, now = shown(base), shown(new)
         rest = iter(now.lines)
         assert all(line in rest for line in old.lines)

@@ -1,6 +1,24 @@
-"""`python -m gatekeeper` is the `gatekeeper` command."""
+"""The entry point: `gatekeeper`, and `python -m gatekeeper`."""
 
-from gatekeeper.cli import main
+from __future__ import annotations
+
+import gc
+import sys
+
+
+def main() -> None:
+    """Run the command and leave with its exit status.
+
+    A command is over before garbage is worth collecting: without the collector, and without its
+    last round at the end, a check takes an eighth less time. What runs on turns it on again.
+    """
+    gc.disable()
+    from gatekeeper.cli import run  # noqa: PLC0415 -- after the collector is off
+
+    status = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(status)
+
 
 if __name__ == "__main__":
     main()

@@ -7,11 +7,11 @@ GK267 and GK321.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gatekeeper.asktext import lines, plainly_kept, unticked
 from gatekeeper.mdblocks import AROUND, MARK, Block, Definitions, UnreadableError, read
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ __all__ = [
     "says_nothing",
     "shown",
 ]
-
-_NEWLINE = re.compile(r"\r\n?")
-_TICK = re.compile(r"^((?:[ \t>]*+(?:[-*+]|[0-9]{1,9}[.)])[ \t]++)+)\[[ xX]\](?=[ \t]|$)", re.MULTILINE)
-_HEADING_LAST = re.compile(r"(?:^|\n)#{1,6}[ \t][^\n]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class Shown:
 
 def shown(body: str) -> Shown:
     """The lines that a body shows, boxes and list markers aside. Raises UnreadableError."""
-    blocks, definitions = read(_unticked(body))
+    blocks, definitions = read(unticked(body))
     return Shown(tuple(line for block in blocks for line in block.lines), definitions)
 
 
@@ -69,10 +65,9 @@ def ask_lost(base_body: str, new_body: str) -> str | None:
 
     Raises UnreadableError.
     """
-    base, new = _unticked(base_body), _unticked(new_body)
-    if base == new or only_appended(base, new):
+    if plainly_kept(base_body, new_body):
         return None
-    old, now = shown(base), shown(new)
+    old, now = shown(base_body), shown(new_body)
     rest = iter(now.lines)
     for line in old.lines:
         if line not in rest:  # reads on to the line where it is there, to the end where it is not
@@ -126,47 +121,8 @@ def says_nothing(body: str) -> bool:
     return not any(block.says for block in _blocks(body))
 
 
-def only_appended(base: str, new: str) -> bool:
-    """Whether `new` is `base` with something behind it, so that no parser is needed to know base is all there.
-
-    Markdown is read from the top: what stands behind a blank line changes nothing above it, but for
-    a link definition (`]:`). Where base ends in a comment, as templates do, the comment may give
-    way: outside fences and HTML it shows nothing. False means only that a parser has to look.
-    """
-    if _continues(base.rstrip(" \t\n"), new):
-        return True
-    before, opening, comment = base.rstrip(" \t\n").rpartition("<!--")
-    ends = opening and comment.find("-->") == len(comment) - 3 and not comment.startswith((">", "->"))
-    if not ends or not before.endswith("\n") or "--!>" in comment:  # HTML ends a comment there, too
-        return False
-    plain = "<" not in before and "```" not in before and "~~~" not in before
-    return plain and _continues(before.rstrip(" \t\n"), new)
-
-
-def _continues(kept: str, new: str) -> bool:
-    """Whether `new` begins with `kept`, and goes on in a way that does not reach back into it."""
-    if not new.startswith(kept):
-        return False
-    rest = new[len(kept) :]
-    if not rest.strip(" \t\n"):
-        return True
-    first, _, behind = rest.partition("\n")
-    blank = not behind.partition("\n")[0].strip(" \t")
-    apart = blank or _HEADING_LAST.search(kept, max(0, len(kept) - 1000)) is not None
-    return not first.strip(" \t") and apart and "]:" not in rest
-
-
-def _lines(body: str) -> str:
-    return _NEWLINE.sub("\n", body)
-
-
-def _unticked(body: str) -> str:
-    """A body with LF line ends and every box of a list item empty."""
-    return _TICK.sub(r"\1[ ]", _lines(body))
-
-
 def _blocks(body: str) -> list[Block]:
-    return read(_lines(body))[0]
+    return read(lines(body))[0]
 
 
 def _under(blocks: Iterable[Block], titles: Collection[str]) -> Iterator[Block]:

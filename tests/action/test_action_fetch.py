@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from conftest import BRANCH, FINISHED, QUEUED, git
+from harness import BRANCH, FINISHED, QUEUED, git
+
 from gatekeeper.edges.git import View
 from gatekeeper.edges.remote import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Action
+    from harness import Action
 
 BEHIND = 300
 

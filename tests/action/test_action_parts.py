@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from harness import EVENTS, parse_outputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import EVENTS, parse_outputs
 from gatekeeper.action import event, outputs
 from gatekeeper.action.inputs import Inputs, is_branch, read_inputs
 from gatekeeper.errors import GatekeeperError
@@ -140,7 +140,7 @@ def test_any_field_may_be_anything(tmp_path: Path, name: str, data: st.DataObjec
         node = made
         for key in path:
             node = node[key]
-        node[last] = data.draw(st.sampled_from(ODD))
+        node[last] = copy.deepcopy(data.draw(st.sampled_from(ODD)))
     file = tmp_path / "event.json"
     file.write_text(json.dumps(made))
     environ = {

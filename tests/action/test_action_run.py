@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from conftest import BOARD, BRANCH, COMMAND, DONE, FINISHED, QUEUED, TASK, TASK_FILE, Action, commands, git
+from harness import BOARD, BRANCH, COMMAND, DONE, FINISHED, QUEUED, TASK, TASK_FILE, Action, commands, git
 
 if TYPE_CHECKING:
     from collections.abc import Callable

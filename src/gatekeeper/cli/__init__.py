@@ -101,12 +101,6 @@ def cli(ctx: click.Context, repo: Path | None, now: datetime | None) -> None:
     )
 
 
-def main() -> None:
-    """Run the command and leave with its exit status; no traceback ever reaches a user."""
-    status = run(sys.argv[1:])
-    sys.exit(status)
-
-
 def run(args: list[str]) -> int:
     """Run the command with these arguments; its exit status."""
     for stream in (sys.stdout, sys.stderr):

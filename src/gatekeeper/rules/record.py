@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatekeeper.asktext import plainly_kept
 from gatekeeper.model import Lane, Severity, Task
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import listed, quoted, shown
@@ -130,7 +131,7 @@ def ask_rewritten(facts: Snapshot) -> Iterator[Found]:
     Mend: restore the line; say in a section of its own, or in a proposal, what should be asked instead.
     """
     copies = _copies(facts)
-    if copies is None or facts.lane is Lane.REVERT:
+    if copies is None or facts.lane is Lane.REVERT or plainly_kept(copies[0].body, copies[1].body):
         return
     from gatekeeper.markdown import UnreadableError, ask_lost  # noqa: PLC0415 -- not every check reads Markdown
 
