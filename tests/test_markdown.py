@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatekeeper import asktext, markdown, mdblocks
+from gatekeeper import asktext, mdblocks
 from gatekeeper.markdown import (
     Heading,
     UnreadableError,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
 from datetime import date
 from typing import Any
 
@@ -365,7 +364,7 @@ def test_the_schema_is_one_and_its_defaults_are_the_policys() -> None:
     schema = json_schema()
     Draft202012Validator.check_schema(schema)
     defaults = {name: part["default"] for name, part in schema["properties"].items() if "default" in part}
-    assert set(schema["properties"]) == {field.name for field in fields(Policy)}
+    assert set(schema["properties"]) == set(Policy._fields)
     VALIDATOR.validate(defaults | {"version": 1})
     assert parse(json.dumps(defaults | {"version": 1})) == DEFAULT
     assert set(schema["properties"]) - set(defaults) == {"version", "operators"}
@@ -382,6 +381,6 @@ def test_the_docs_list_every_setting_once() -> None:
 
 
 def test_a_policy_is_a_value() -> None:
-    assert replace(DEFAULT, enforce=False) != DEFAULT
+    assert DEFAULT._replace(enforce=False) != DEFAULT
     with pytest.raises(AttributeError):
         DEFAULT.enforce = False  # type: ignore[misc]

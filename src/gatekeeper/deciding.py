@@ -14,7 +14,8 @@ from gatekeeper.people import Forge, People
 if TYPE_CHECKING:
     from gatekeeper.edges.git import View
     from gatekeeper.edges.remote import Remote
-    from gatekeeper.snapshot import Question, Snapshot
+    from gatekeeper.question import Question
+    from gatekeeper.snapshot import Snapshot
 
 
 def decide(

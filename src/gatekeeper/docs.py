@@ -31,6 +31,16 @@ _GROUPS = (
     ),
     ("GK3", "Plan, proposals, decisions", "Asked like the rules on task files."),
 )
+_ABOUT_RULES = (
+    "One rule, one code. `gatekeeper rule CODE` says the same in a terminal. A rule marked ° weighs what the "
+    "policy's `severity` says: `error`, `warning`, `notice` or `off`.\n"
+)
+_ABOUT_POLICY = (
+    "`.github/gatekeeper.yml` on the base branch. The file is optional: without it the defaults below hold. An "
+    "unknown key, at any level, is an error (GK001), so that a misspelt safeguard is never a silent gap. What a "
+    "pull request does to this file counts for the next one only. "
+    "[The JSON Schema](schemas/policy.schema.json) lets an editor check it.\n"
+)
 _MARK = "<!-- Written by `python -m gatekeeper.docs`; edit the code that it comes from. -->\n"
 
 
@@ -39,8 +49,7 @@ def rules_page() -> str:
     parts = [
         "# Rules\n",
         _MARK,
-        "One rule, one code. `gatekeeper rule CODE` says the same in a terminal. A rule marked ° weighs what the "
-        "policy's `severity` says: `error`, `warning`, `notice` or `off`.\n",
+        _ABOUT_RULES,
     ]
     for prefix, title, note in _GROUPS:
         parts.append(f"## {title}\n\n{note}\n")
@@ -66,10 +75,7 @@ def policy_page() -> str:
     head = (
         "# Policy\n",
         _MARK,
-        "`.github/gatekeeper.yml` on the base branch. The file is optional: without it the defaults below hold. An "
-        "unknown key, at any level, is an error (GK001), so that a misspelt safeguard is never a silent gap. What a "
-        "pull request does to this file counts for the next one only. "
-        "[The JSON Schema](schemas/policy.schema.json) lets an editor check it.\n",
+        _ABOUT_POLICY,
         "| setting | takes | default | |",
         "|---|---|---|---|",
     )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gatekeeper.boards.board import Board
-    from gatekeeper.snapshot import Question, Snapshot
+    from gatekeeper.question import Question
+    from gatekeeper.snapshot import Snapshot
 
 Facts = TypeVar("Facts")
 

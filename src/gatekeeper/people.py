@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.errors import RemoteUnreachable
 from gatekeeper.policy import OPERATORS, Policy
-from gatekeeper.snapshot import Answer, Question
+from gatekeeper.snapshot import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from gatekeeper.question import Question
 
 
 class Forge(Protocol):

@@ -9,16 +9,16 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.boards.board import Board
-from gatekeeper.model import NOTHING, Change, Claim, Lane, State, Task, Tip
+from gatekeeper.model import NOTHING, Change, Claim, Lane, State, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from gatekeeper.boards import Layout
     from gatekeeper.claims.history import History
     from gatekeeper.plan import Manifest, Plan
     from gatekeeper.policy import Policy
+    from gatekeeper.question import Question
 
 POLICY_PATH = b".github/gatekeeper.yml"
 SIGNERS_PATH = b".github/allowed_signers"
@@ -30,32 +30,6 @@ class Answer(Enum):
     YES = "yes"
     NO = "no"
     UNKNOWN = "unknown"
-
-
-class Question(NamedTuple):
-    """What is asked: two commits, and who asks. None is "not known".
-
-    `head_repo` is the empty text where the forge says that the head's repository is gone.
-    `operators` are the logins that `--operator` names, in place of the forge's answer.
-    """
-
-    base: Tip
-    head: Tip
-    now: datetime
-    branch: str | None = None
-    author: str | None = None
-    pusher: str | None = None
-    operators: tuple[str, ...] = ()
-    base_repo: str | None = None
-    head_repo: str | None = None
-    in_ci: bool = False
-
-    @property
-    def foreign(self) -> bool:
-        """Whether head is known to live in another repository than base (GK119)."""
-        if self.base_repo is None or self.head_repo is None:
-            return False
-        return self.base_repo.casefold() != self.head_repo.casefold()
 
 
 class Spot(NamedTuple):

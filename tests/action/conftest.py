@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from harness import BOARD, BRANCH, EVENTS, FINISHED, Action, Sample, git
-from server import ApiServer, GitServer, serving
+
+from action.harness import BOARD, BRANCH, EVENTS, FINISHED, Action, Sample, git
+from action.server import ApiServer, GitServer, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,7 @@ from gatekeeper.action.run import main
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from server import GitServer
+    from action.server import GitServer
 
 COMMAND = [sys.executable, "-m", "gatekeeper", "action"]
 EVENTS = Path(__file__).parent / "events"

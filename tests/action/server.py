@@ -23,6 +23,8 @@ class GitHandler(BaseHTTPRequestHandler):
     """Bridges one request to the backend's CGI (RFC 3875), as far as git needs it."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # one packet an answer: a header that waits for its acknowledgement takes 40 ms
+    disable_nagle_algorithm = True
     server: GitServer
 
     def do_GET(self) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from harness import BRANCH, FINISHED, QUEUED, git
-
+from action.harness import BRANCH, FINISHED, QUEUED, git
 from gatekeeper.edges.git import View
 from gatekeeper.edges.remote import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness import Action
+    from action.harness import Action
 
 BEHIND = 300
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from harness import EVENTS, parse_outputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from action.harness import EVENTS, parse_outputs
 from gatekeeper.action import event, outputs
 from gatekeeper.action.inputs import Inputs, is_branch, read_inputs
 from gatekeeper.errors import GatekeeperError

@@ -10,12 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from harness import BOARD, BRANCH, COMMAND, DONE, FINISHED, QUEUED, TASK, TASK_FILE, Action, commands, git
+
+from action.harness import (
+    BOARD,
+    BRANCH,
+    COMMAND,
+    DONE,
+    FINISHED,
+    QUEUED,
+    TASK,
+    TASK_FILE,
+    Action,
+    commands,
+    git,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from server import ApiServer
+    from action.server import ApiServer
 
 PULLS = ["opened", "synchronize", "reopened", "ready_for_review"]
 PLAN = {".agents/plan.md": "---\nstatus: approved\nrevision: 1\n---\n# Plan\n"}

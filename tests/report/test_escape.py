@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from verdicts import NASTY, hostile
 
 from gatekeeper.report.escape import (
     code_span,
@@ -23,6 +22,7 @@ from gatekeeper.report.escape import (
     whole,
 )
 from gatekeeper.report.github import command
+from report.verdicts import NASTY, hostile
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "actions_core.json").read_text(encoding="utf-8"))
 GFM = MarkdownIt("gfm-like", {"linkify": False, "html": True})

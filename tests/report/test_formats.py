@@ -7,10 +7,10 @@ import re
 
 import pytest
 from hypothesis import given, settings
-from verdicts import LINTED, PASSED, RULES, UNDECIDED, failed, finding, verdicts
 
 from gatekeeper.model import Outcome, Severity, Verdict
 from gatekeeper.report import FORMATS, github, render, text
+from report.verdicts import LINTED, PASSED, RULES, UNDECIDED, failed, finding, verdicts
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
-from verdicts import LINTED, PASSED, TASK, UNDECIDED, claim, failed, finding, verdicts
 
 from gatekeeper.model import Outcome, Severity, Verdict
 from gatekeeper.report import render
 from gatekeeper.report.schema import json_schema
+from report.verdicts import LINTED, PASSED, TASK, UNDECIDED, claim, failed, finding, verdicts
 
 CHECK_KEYS = [
     "version",

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from verdicts import PASSED, RULES, UNDECIDED, failed, finding, verdicts
 
 from gatekeeper.model import Severity, Verdict
 from gatekeeper.report import markdown, render
+from report.verdicts import PASSED, RULES, UNDECIDED, failed, finding, verdicts
 
 GFM = MarkdownIt("gfm-like", {"linkify": False, "html": True})
 OURS = {"text", "code_inline", "strong_open", "strong_close"}

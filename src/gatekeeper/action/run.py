@@ -21,7 +21,7 @@ from gatekeeper.edges.remote import Remote
 from gatekeeper.errors import GatekeeperError, HistoryMissing
 from gatekeeper.gate import undecided
 from gatekeeper.model import Tip, Verdict
-from gatekeeper.snapshot import Question
+from gatekeeper.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -132,10 +132,10 @@ def in_review(claims: Iterable[Claim]) -> bool:
 
 
 def state(claim: Claim, now: datetime) -> str:
-    """`live`, `expired` (from the moment of its expiry on) or `released` (it stands no more)."""
+    """`live`, `expired` (past its expiry, not at that moment itself) or `released` (it stands no more)."""
     if not claim.standing:
         return "released"
-    return "expired" if claim.expires_at <= now else "live"
+    return "expired" if now > claim.expires_at else "live"
 
 
 def next_epoch(claims: Iterable[Claim]) -> int:

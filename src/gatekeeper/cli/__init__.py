@@ -17,7 +17,7 @@ import click
 from gatekeeper import __version__
 from gatekeeper.cli.base import World
 from gatekeeper.edges import clock
-from gatekeeper.errors import GatekeeperError, Refusal
+from gatekeeper.errors import GatekeeperError, Refusal, RepositoryUnreadable
 from gatekeeper.report.escape import log_text
 
 COMMANDS = {
@@ -93,12 +93,22 @@ def cli(ctx: click.Context, repo: Path | None, now: datetime | None) -> None:
       gatekeeper demo                      see it pass one branch and refuse five
     """
     ctx.obj = World(
-        cwd=(repo or Path.cwd()),
+        cwd=repo or _here(),
         explicit=repo is not None,
         environ=dict(os.environ),  # noqa: TID251 -- handed on from here
         now=now or clock.now(),
         given=now,
     )
+
+
+def _here() -> Path:
+    """The current folder. Raises RepositoryUnreadable where it was deleted under our feet."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise RepositoryUnreadable(
+            "the current folder is gone", "Change to a folder that is there."
+        ) from None
 
 
 def run(args: list[str]) -> int:

@@ -7,14 +7,12 @@ from pathlib import Path
 import click
 
 from gatekeeper.cli.base import World, emit
-from gatekeeper.deciding import decide
 from gatekeeper.edges.clone import Asked, Clone
 from gatekeeper.edges.git import Repository, Running
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate import undecided
 from gatekeeper.model import Tip, Verdict
+from gatekeeper.question import Question
 from gatekeeper.report import FORMATS
-from gatekeeper.snapshot import Question
 
 PATIENCE = 2.0
 """Seconds to wait, once the verdict is there, for git to say whether anything is uncommitted."""
@@ -103,10 +101,15 @@ def _verdict(world: World, asked: Asked, question: Question) -> Verdict:
         try:
             with Clone(repository, world.environ, asked) as clone:
                 question = clone.complete(question)
+                clone.start(question)
+                from gatekeeper.deciding import decide  # noqa: PLC0415 -- git merges while the rules are imported
+
                 return decide(question, clone.view, clone.claims, None, clone.remote)
         finally:
             _say_uncommitted(looking)
     except GatekeeperError as problem:
+        from gatekeeper.gate import undecided  # noqa: PLC0415
+
         return undecided(problem, question)
 
 

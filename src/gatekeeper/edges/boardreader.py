@@ -16,7 +16,7 @@ from gatekeeper.snapshot import POLICY_PATH, Snapshot, Spot
 from gatekeeper.taskfile import id_from_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from gatekeeper.edges.reader import Entry, Reader
 
@@ -57,6 +57,7 @@ def _board(
 ) -> Board:
     entries = list(reader.view.objects.walk(tree, reader.layout.tasks.rstrip(b"/")))
     spots = list(_spots(reader, entries, touched, names, every=every))
+    spots += _premises(reader, entries, spots)
     proposals, decisions = [], []
     for folder in (reader.layout.proposals, reader.layout.decisions):
         for path, mode, oid in reader.view.objects.walk(tree, folder.rstrip(b"/")):
@@ -89,6 +90,19 @@ def _spots(
             spot = reader.spot(path, mode, oid)
             if spot is not None:
                 yield spot
+
+
+def _premises(reader: Reader, entries: Iterable[Entry], spots: Sequence[Spot]) -> list[Spot]:
+    """The failed tasks from which the tasks that were read are regenerated: why they failed decides (GK233)."""
+    read = {spot.path for spot in spots}
+    named = {spot.task.regenerated_from for spot in spots if spot.task.regenerated_from}
+    found = []
+    for path, mode, oid in entries:
+        place = reader.layout.place(path)
+        if place and place.state is State.FAILED and path not in read and id_from_name(place.name) in named:
+            spot = reader.spot(path, mode, oid)
+            found += [spot] if spot else []
+    return found
 
 
 def _places(

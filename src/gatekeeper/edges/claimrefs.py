@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gatekeeper.edges.git import Repository, View
     from gatekeeper.edges.remote import Remote
-    from gatekeeper.snapshot import Question
+    from gatekeeper.question import Question
 
 Row = tuple[str, str, str]
 """A ref (or an archive's path), an object name, an object type."""

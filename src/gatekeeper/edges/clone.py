@@ -14,7 +14,7 @@ from gatekeeper.model import Tip
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gatekeeper.snapshot import Question
+    from gatekeeper.question import Question
 
 _NO_BRANCH = re.compile(
     r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-f]{40,64}$|^HEAD$|^@$"
@@ -53,7 +53,7 @@ class Clone:
     def complete(self, question: Question) -> Question:
         """The question with both commits and the branch found. Raises RepositoryUnreadable where one is not."""
         asked = self.asked
-        on = self.repository.start_branch()
+        on = None if asked.branch else self.repository.start_branch()
         base = self._base()
         found = self.repository.resolve([asked.head, *([base] if self.remote is None else [])])
         head = found.get(asked.head)
@@ -70,6 +70,12 @@ class Clone:
         return question._replace(
             base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch(on)
         )
+
+    def start(self, question: Question) -> None:
+        """Let git begin with what every check needs, while the caller does something else."""
+        base, head = question.base.commit, question.head.commit
+        if base is not None and head is not None and not self.view.boundary():
+            self.view.merge_ahead(base, head)
 
     def _remote_name(self) -> str | None:
         """The remote that `--remote`, else base's upstream, else `origin` names; None where there is none."""
@@ -108,7 +114,7 @@ class Clone:
         tip = None if _NO_BRANCH.search(branch) else remote.tip(branch)
         return tip or self.repository.resolve([base]).get(base)
 
-    def _branch(self, on: Running) -> str | None:
+    def _branch(self, on: Running | None) -> str | None:
         """The head branch: what HEAD is on, or the branch that `--head` names."""
         head = self.asked.head
         if head not in ("HEAD", "@"):

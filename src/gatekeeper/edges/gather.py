@@ -22,7 +22,6 @@ from gatekeeper.snapshot import (
     Answer,
     Claims,
     Move,
-    Question,
     Snapshot,
     Spot,
     Subject,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from gatekeeper.boards.board import ProposalFile
     from gatekeeper.edges.git import View
+    from gatekeeper.question import Question
 
 
 class ClaimSource(Protocol):
@@ -83,7 +83,7 @@ class Gatherer(Reader):
             self._mended_policy(changes, merged, broken)
         touched = [change for change in changes if self._reads(change)]
         self.read(oid for change in touched for oid in self._sides(change))
-        moves = self._moves(touched, merged)
+        moves = self._moves(touched)
         finished = tuple(self._finished(moves, {change.path for change in touched}))
         people = People(self.question, self.policy, self.forge)
         choice = lanes.choose(self.policy, self.layout, changes, moves, finished, people.author_is)
@@ -158,7 +158,7 @@ class Gatherer(Reader):
         pairs = ((change.old_mode, change.old_oid), (change.new_mode, change.new_oid))
         return [oid for mode, oid in pairs if mode in REGULAR]
 
-    def _moves(self, touched: Sequence[Change], merged: str) -> list[Move]:
+    def _moves(self, touched: Sequence[Change]) -> list[Move]:
         """Every task that the change touches, with its places on both sides."""
         old = [self.spot(c.path, c.old_mode, c.old_oid) for c in touched if not c.added]
         new = [self.spot(c.path, c.new_mode, c.new_oid) for c in touched if not c.deleted]
@@ -230,7 +230,7 @@ class Gatherer(Reader):
         return states
 
     def _with_paths(self, facts: Snapshot, merged: str) -> Snapshot:
-        own = [path for subject in facts.finished for path in subject.paths]
+        own = self._own_paths(facts)
         task = facts.authority_task
         scope = Scope(self.policy, self.layout, task.authority if task else None, own)
         spots = [self.spot(c.path, c.new_mode, c.new_oid) for c in facts.changes if scope.proposed(c)]
@@ -243,6 +243,13 @@ class Gatherer(Reader):
         tasks = (*facts.board.tasks, *(spot.task for spot in proposed))
         board = facts.board._replace(tasks=tasks)
         return facts._replace(proposed=proposed, links=links, judged=judged, board=board)
+
+    @staticmethod
+    def _own_paths(facts: Snapshot) -> set[bytes]:
+        """The finished tasks' own paths; of one that was not queued, wherever it stood (that is GK103's alone)."""
+        own = {path for subject in facts.finished for path in subject.paths}
+        stray = {subject.id for subject in facts.finished if subject.before is None}
+        return own | {spot.path for move in facts.moves if move.id in stray for spot in move.before}
 
     def _with_people(self, facts: Snapshot, people: People, *, on_trust: bool) -> Snapshot:
         if on_trust:
@@ -272,6 +279,7 @@ class Gatherer(Reader):
         if self.question.foreign:
             return facts
         before = subject.before.task if subject.before else None
+        oldest = self.view.start_oldest(self.base, self.head)
         history = self.source.history(subject.id, before.locks if before else (), self.question)
         roots = dict.fromkeys(claim.base_commit for claim in history.claims)
         rooted = {commit: self.source.rooted(self.base, commit) for commit in roots}
@@ -279,9 +287,8 @@ class Gatherer(Reader):
             commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted
         }
         counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
-        oldest = self.view.oldest_commit(self.base, self.head) if history.claims else None
         return facts._replace(
-            oldest_commit=oldest,
+            oldest_commit=self.view.oldest(oldest),
             claims=Claims(history, tuple(counts), rooted, self._signatures(counts)),
         )
 

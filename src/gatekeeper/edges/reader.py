@@ -10,13 +10,14 @@ from gatekeeper.boards.board import Board, ProposalFile
 from gatekeeper.model import REGULAR, Defect, State, Task
 from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
-from gatekeeper.snapshot import Question, Spot
+from gatekeeper.snapshot import Spot
 from gatekeeper.taskfile import id_from_name, parse_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gatekeeper.edges.git import View
+    from gatekeeper.question import Question
 
 Entry = tuple[bytes, int, str]
 """A path in a tree, its mode and its object name."""

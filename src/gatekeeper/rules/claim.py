@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import iso
-from gatekeeper.claims.history import first_of, newest_of, superseding
+from gatekeeper.claims.history import first_of, newest_of, state, superseding
 from gatekeeper.model import Claim, Lane, Severity
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.snapshot import Claims, Snapshot, claim_asked
@@ -124,7 +124,7 @@ def claim_expired(facts: Snapshot) -> Iterator[Found]:
     Mend: `gatekeeper renew`, or `gatekeeper release --outcome done` once the work is finished.
     """
     claim = branch_claim(facts)
-    if claim is not None and claim.standing and claim.expires_at <= facts.question.now:
+    if claim is not None and state(claim, facts.question.now) == "expired":
         yield Found(
             f"the claim of {_told(claim)} expired at {iso(claim.expires_at)}",
             path=_path(facts),

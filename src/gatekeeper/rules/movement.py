@@ -23,7 +23,7 @@ def no_task_finished(facts: Snapshot) -> Iterator[Found]:
 
     Mend: finish the task in this branch: `gatekeeper done ID` moves its file and its header together.
     """
-    if facts.lane is Lane.IMPLEMENTATION and not facts.finished:
+    if facts.lane is Lane.IMPLEMENTATION and facts.merged_tree and not facts.finished:
         what = "nothing is changed" if not facts.changes else "no task goes from queued/ to done/"
         yield Found(
             f"{what}, so there is no task to hold this pull request against",

@@ -53,11 +53,16 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class Running:
-    """A git process that was started and is not waited for until `done`."""
+    """A git process that was started and is not waited for until `done`. One that nobody asks any more is ended."""
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes) -> None:
         self._process = process
         self._stdin = stdin
+
+    def __del__(self) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.communicate()
 
     def done(self, timeout: float | None = None) -> Done:
         """Wait for the process; after `timeout` seconds it is killed, which reads as status 124."""

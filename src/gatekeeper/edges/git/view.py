@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from contextlib import suppress
+from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Self
 
 from gatekeeper.edges.git.objects import OID, Objects
 from gatekeeper.edges.git.run import (
     REF_FORMAT,
     Done,
+    Running,
     as_environment,
     base_environment,
     parse_changes,
     parse_refs,
     run_git,
+    start_git,
 )
 from gatekeeper.edges.tempfolder import make_folder, remove_folder
-from gatekeeper.errors import HistoryMissing
+from gatekeeper.errors import GatekeeperError, HistoryMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,6 +112,9 @@ class View:
         self._lazy_env = self.env | as_environment([*transport, *lazily]) if promisor else self.env
         self._read_env = self._lazy_env if lazy_reads else self.env
         self._objects: Objects | None = None
+        self._ahead: Thread | None = None
+        self._merged: dict[tuple[str, str], tuple[str | None, list[bytes]]] = {}
+        self._differ: dict[tuple[str, str], tuple[Change, ...]] = {}
 
     def pristine(self) -> None:
         """Write the settings anew: a fetch with a filter adds its own, and they make git fetch behind our back."""
@@ -119,13 +127,15 @@ class View:
 
     @property
     def objects(self) -> Objects:
-        """The objects, read through one process that stays open."""
+        """The objects, read through one process that stays open, by one thread at a time."""
+        self._settle()
         if self._objects is None:
             self._objects = Objects(self._read_env, self.cwd, 32 if self.object_format == "sha256" else 20)
         return self._objects
 
     def reopen(self) -> None:
         """Forget the reading process: new objects came in, or the shallow boundary moved."""
+        self._settle()
         if self._objects is not None:
             self._objects.close()
             self._objects = None
@@ -152,7 +162,10 @@ class View:
         """Say anew at which commits history is cut here."""
         lines = "".join(f"{oid}\n" for oid in commits)
         if lines:
-            (self.path / "shallow").write_text(lines)
+            (self.path / "shallow.new").write_text(lines)
+            (self.path / "shallow.new").replace(
+                self.path / "shallow"
+            )  # a git that runs reads one or the other
         else:
             (self.path / "shallow").unlink(missing_ok=True)
         self.reopen()
@@ -165,11 +178,39 @@ class View:
         """As `Repository.refs`, of the view's own refs."""
         return parse_refs(self.git("for-each-ref", REF_FORMAT, *patterns))
 
+    def merge_ahead(self, base: str, head: str) -> None:
+        """Begin to merge and to compare in the background; who asks for either then gets it sooner.
+
+        Whoever reads the view meanwhile waits for the end of it.
+        """
+
+        def work() -> None:
+            with suppress(GatekeeperError):  # whoever asks runs into it again, and is told
+                merged, conflicts = self._merged[base, head] = self._merge_tree(base, head)
+                if merged is not None and not conflicts:
+                    tree = self.objects.commit(base).tree
+                    self._differ[tree, merged] = self._diff(tree, merged)
+
+        # Imports hold the interpreter for whole slices: shorter ones let git's answers be read when they come.
+        sys.setswitchinterval(0.0002)
+        self._ahead = Thread(target=work)
+        self._ahead.start()
+
+    def _settle(self) -> None:
+        """Wait for what runs in the background, unless it is that which asks."""
+        if self._ahead is not None and self._ahead is not current_thread():
+            self._ahead.join()
+            self._ahead = None
+
     def merge_tree(self, base: str, head: str) -> tuple[str | None, list[bytes]]:
         """The tree that merging `head` into `base` gives, or None and the paths that conflict.
 
         Raises HistoryMissing where an object that decides is not there.
         """
+        self._settle()
+        return self._merged.get((base, head)) or self._merge_tree(base, head)
+
+    def _merge_tree(self, base: str, head: str) -> tuple[str | None, list[bytes]]:
         done = self.git(
             "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head, lazy=True
         )
@@ -187,6 +228,11 @@ class View:
 
     def diff(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
         """The paths that differ between two trees, renames as two."""
+        self._settle()
+        found = self._differ.get((old_tree, new_tree))
+        return self._diff(old_tree, new_tree) if found is None else found
+
+    def _diff(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
         done = self.git(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old_tree, new_tree, lazy=True
         )
@@ -217,15 +263,18 @@ class View:
             f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
         )
 
-    def oldest_commit(self, base: str, head: str) -> int | None:
+    def start_oldest(self, base: str, head: str) -> Running:
+        """Ask git for the commits of `base..head`; `oldest` reads the answer."""
+        return start_git(["rev-list", "--timestamp", f"{base}..{head}"], env=self.env, cwd=self.cwd)
+
+    def oldest(self, asked: Running) -> int | None:
         """The earliest committer date (Unix seconds) in `base..head`; None where that is empty."""
-        done = self.git("rev-list", "--timestamp", f"{base}..{head}")
+        done = asked.done()
         if done.status:
             raise HistoryMissing(
                 f"git could not follow head's history: {done.complaint}", "Fetch the whole history."
             )
-        dates = [int(line.split()[0]) for line in done.out.splitlines()]
-        return min(dates, default=None)
+        return min((int(line.split()[0]) for line in done.out.splitlines()), default=None)
 
     def cut_between(self, base: str, head: str) -> bool:
         """Whether history is cut before base and head meet, so that what they share can't be known."""

@@ -1,0 +1,36 @@
+"""What is asked of the gate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gatekeeper.model import Tip
+
+
+class Question(NamedTuple):
+    """What is asked: two commits, and who asks. None is "not known".
+
+    `head_repo` is the empty text where the forge says that the head's repository is gone.
+    `operators` are the logins that `--operator` names, in place of the forge's answer.
+    """
+
+    base: Tip
+    head: Tip
+    now: datetime
+    branch: str | None = None
+    author: str | None = None
+    pusher: str | None = None
+    operators: tuple[str, ...] = ()
+    base_repo: str | None = None
+    head_repo: str | None = None
+    in_ci: bool = False
+
+    @property
+    def foreign(self) -> bool:
+        """Whether head is known to live in another repository than base (GK119)."""
+        if self.base_repo is None or self.head_repo is None:
+            return False
+        return self.base_repo.casefold() != self.head_repo.casefold()
