@@ -37,31 +37,25 @@ class Scope:
         self._forbid = Patterns(authority.forbid if authority else ())
         self._protected = Patterns(policy.protected, ignore_case=True)
         self._allowed = Patterns(policy.always_allowed)
+        # Only patterns that name the queue's own folder, spelt out: a wide `**` elsewhere opens no queue.
+        queue = layout.folder(State.QUEUED).decode()
+        self._queue = Patterns(p for p in policy.always_allowed if f"{p}/".startswith(queue))
 
     def proposed(self, change: Change) -> bool:
         """Whether a change is a new queued task that the policy lets come with the work (GK147)."""
         place = self._layout.place(change.path)
         queued = place is not None and place.state is State.QUEUED and change.path not in self._own
-        return (
-            queued
-            and change.new_regular
-            and self._queue_is_open
-            and self._allowed.match(change.path) is not None
-        )
-
-    @property
-    def _queue_is_open(self) -> bool:
-        """The policy names the queue's own folder, spelt out: a wide `**` elsewhere opens no queue."""
-        queue = self._layout.folder(State.QUEUED).decode()
-        return any(pattern.startswith(queue) for pattern in self._policy.always_allowed)
+        return queued and change.new_regular and self._queue.match(change.path) is not None
 
     def judge(self, change: Change) -> str | None:
         """The code of the finding that a changed path gets; None where it is inside."""
         path = change.path
-        if path in self._own or self.proposed(change):
+        if path in self._own:
             return None
-        if self._layout.place(path) is not None:
-            return OTHER_TASK
+        if path.startswith(self._layout.tasks) and self._layout.place(path) is not None:
+            if not self.proposed(change):
+                return OTHER_TASK
+            return FORBIDDEN if self._forbid.match(path) is not None else None
         if self._forbid.match(path) is not None:
             return FORBIDDEN
         if change.new_regular and self._allowed.match(path) is not None and not self._untouchable(path):

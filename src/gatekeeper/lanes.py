@@ -122,6 +122,13 @@ def _maintenance(
     return best
 
 
+def _protected_folder(guard: str, path: bytes) -> str | None:
+    """The folder, with its slash, that a protected pattern holds whole; None where it holds single files."""
+    folder = guard.removesuffix("**") if guard.endswith("/**") else guard.rstrip("/") + "/"
+    spelt = folder_prefix(folder) == folder.encode()
+    return folder if spelt and path.startswith(folder.encode()) else None
+
+
 def _maintainable(policy: Policy, layout: Layout, entry: Maintenance, change: Change) -> bool:
     """Whether an entry may hold a path: never the policy, the signers, the board's root or a submodule.
 
@@ -135,6 +142,6 @@ def _maintainable(policy: Policy, layout: Layout, entry: Maintenance, change: Ch
     ]
     if not guards:
         return Patterns(entry.paths).match(path) is not None
-    folders = [folder.decode() for guard in guards if (folder := folder_prefix(guard))]
-    spelt = [p for p in entry.paths if (p + "/").startswith(tuple(folders)) or names([p], path)]
+    folders = tuple(folder for guard in guards if (folder := _protected_folder(guard, path)))
+    spelt = [p for p in entry.paths if f"{p}/".startswith(folders) or names([p], path)]
     return Patterns(spelt).match(path) is not None

@@ -39,9 +39,12 @@ class Patterns:
 
     def match(self, path: bytes) -> str | None:
         """The first pattern that holds a path (bytes, from the repository's root), or None."""
-        at = self._exact.first(path)
-        if self._folded is not None:
-            at = min(at, self._folded.first(fold(path)))
+        if self._folded is None:
+            at = self._exact.first(path)
+        elif (folded := fold(path)) == path:  # what a pattern holds as it is, it holds folded as well
+            at = self._folded.first(path)
+        else:
+            at = min(self._exact.first(path), self._folded.first(folded))
         return self.patterns[at] if at < len(self.patterns) else None
 
 
@@ -65,7 +68,7 @@ def fold(path: bytes) -> bytes:
 class _Matcher:
     """Finds the place of the first pattern that holds a path; the number of patterns where none does."""
 
-    __slots__ = ("_none", "_order", "_plain", "_wild")
+    __slots__ = ("_names", "_none", "_order", "_plain", "_starts", "_wild")
 
     def __init__(self, globs: Sequence[Glob], *, folded: bool) -> None:
         self._none = len(globs)
@@ -84,14 +87,15 @@ class _Matcher:
                 wild.append(b"(?:" + b"|".join(map(_expression, readings)) + b")()")
                 self._order.append(place)
         self._wild = re.compile(b"|".join(wild)) if wild else None
+        self._names = frozenset(name for _, name, _ in self._plain if name is not None)
+        self._starts = tuple(start for _, _, start in self._plain)
 
     def first(self, path: bytes) -> int:
         """The place of the first pattern that holds the path, from 0."""
         found = self._none
-        for place, name, start in self._plain:
-            if path.startswith(start) or path == name:
-                found = place
-                break
+        if path.startswith(self._starts) or path in self._names:
+            held = (place for place, name, start in self._plain if path.startswith(start) or path == name)
+            found = next(held, found)
         if self._wild is not None and (hit := self._wild.match(path)) and hit.lastindex:
             return min(found, self._order[hit.lastindex - 1])
         return found

@@ -51,7 +51,14 @@ class People:
             return Answer.NO
         if who.startswith("@"):
             return self._member(login, who)
-        return _yes(login.casefold() == who.casefold())
+        return self._own_push(login) if login.casefold() == who.casefold() else Answer.NO
+
+    def _own_push(self, login: str) -> Answer:
+        """Yes, unless somebody else is known to have pushed last, who is no operator: nobody rides on a bot's branch."""
+        pusher = self._question.pusher
+        if pusher is None or pusher.casefold() == login.casefold():
+            return Answer.YES
+        return _yes(self.operates(pusher) is Answer.YES)
 
     def _both(self, author: Answer) -> Answer:
         """The author's answer, unless whoever pushed last is known to be no operator."""

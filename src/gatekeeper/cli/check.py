@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from gatekeeper.cli.base import World, emit
+from gatekeeper.edges.background import Background
 from gatekeeper.edges.clone import Asked, Clone
 from gatekeeper.edges.git import Repository, Running
 from gatekeeper.errors import GatekeeperError
@@ -95,22 +97,39 @@ def check(
 
 def _verdict(world: World, asked: Asked, question: Question) -> Verdict:
     """The verdict on a clone; whatever keeps it from being found out is the verdict `error`."""
+    opening = Background(lambda: _opened(world, asked, question))
+    from gatekeeper.deciding import decide  # noqa: PLC0415 -- while git answers
+    from gatekeeper.gate import undecided  # noqa: PLC0415
+
     try:
-        repository = Repository(world.cwd, world.environ, explicit=world.explicit)
-        looking = repository.uncommitted() if asked.head == "HEAD" and not world.in_ci else None
-        try:
-            with Clone(repository, world.environ, asked) as clone:
-                question = clone.complete(question)
-                clone.start(question)
-                from gatekeeper.deciding import decide  # noqa: PLC0415 -- git merges while the rules are imported
-
-                return decide(question, clone.view, clone.claims, None, clone.remote)
-        finally:
-            _say_uncommitted(looking)
+        opened = opening.result()
     except GatekeeperError as problem:
-        from gatekeeper.gate import undecided  # noqa: PLC0415
-
         return undecided(problem, question)
+    with opened.clone as clone:
+        verdict = decide(opened.question, clone.view, clone.claims, None, clone.remote)
+    _say_uncommitted(opened.looking)
+    return verdict
+
+
+class _Opened(NamedTuple):
+    """A clone, the question with its commits, and the git that looks for uncommitted changes."""
+
+    clone: Clone
+    question: Question
+    looking: Running | None
+
+
+def _opened(world: World, asked: Asked, question: Question) -> _Opened:
+    repository = Repository(world.cwd, world.environ, explicit=world.explicit)
+    looking = repository.uncommitted() if asked.head == "HEAD" and not world.in_ci else None
+    clone = Clone(repository, world.environ, asked)
+    try:
+        complete = clone.complete(question)
+        clone.look_ahead(complete)
+    except BaseException:
+        clone.close()
+        raise
+    return _Opened(clone, complete, looking)
 
 
 def _say_uncommitted(looking: Running | None) -> None:

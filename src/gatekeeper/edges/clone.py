@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gatekeeper.edges.claimrefs import LocalClaims, RemoteClaims
 from gatekeeper.edges.git import Repository, Running, view_over
 from gatekeeper.edges.remote import Remote
-from gatekeeper.errors import RepositoryUnreadable
+from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
 from gatekeeper.model import Tip
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Clone:
         self.repository = repository
         self.asked = asked
         name = self._remote_name()
-        self.view = view_over(repository, environ, name)
+        self.view = view_over(repository, environ, name, fetch=asked.fetch)
         self.remote = Remote(self.view, name) if name else None
         self.claims: LocalClaims | RemoteClaims = LocalClaims(repository, self.view)
         if self.remote is not None:
@@ -48,6 +49,10 @@ class Clone:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the view."""
         self.view.close()
 
     def complete(self, question: Question) -> Question:
@@ -71,11 +76,15 @@ class Clone:
             base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch(on)
         )
 
-    def start(self, question: Question) -> None:
-        """Let git begin with what every check needs, while the caller does something else."""
+    def look_ahead(self, question: Question) -> None:
+        """Ask git already for what every check asks: the merge, and what it changes. The view remembers."""
         base, head = question.base.commit, question.head.commit
-        if base is not None and head is not None and not self.view.boundary():
-            self.view.merge_ahead(base, head)
+        if base is None or head is None or self.view.boundary():
+            return
+        with suppress(GatekeeperError):  # whoever asks in earnest runs into it again, and is told
+            merged, _ = self.view.merge_tree(base, head)
+            if merged is not None:
+                self.view.diff(self.view.objects.commit(base).tree, merged)
 
     def _remote_name(self) -> str | None:
         """The remote that `--remote`, else base's upstream, else `origin` names; None where there is none."""
@@ -110,7 +119,9 @@ class Clone:
 
     def _remote_tip(self, remote: Remote, base: str) -> str | None:
         """Base's tip on the remote where that has such a branch; a commit, or a branch it has not, as it is here."""
-        branch = base.removeprefix(f"{remote.name}/")
+        branch = base
+        for start in (f"refs/remotes/{remote.name}/", f"remotes/{remote.name}/", f"{remote.name}/"):
+            branch = branch.removeprefix(start)
         tip = None if _NO_BRANCH.search(branch) else remote.tip(branch)
         return tip or self.repository.resolve([base]).get(base)
 

@@ -6,13 +6,15 @@ claims. Folders of a state are read as one tree object each, never file by file.
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper import boards, lanes
 from gatekeeper.claims.history import History, counting
 from gatekeeper.edges.links import resolve_links
 from gatekeeper.edges.reader import Codes, Entry, PlanFiles, Reader
-from gatekeeper.errors import HistoryMissing, PolicyInvalid, RemoteUnreachable
+from gatekeeper.errors import HistoryMissing, PolicyInvalid, RemoteUnreachable, RepositoryUnreadable
 from gatekeeper.inscope import Scope
 from gatekeeper.model import REGULAR, Change, Claim, Lane, State
 from gatekeeper.people import Forge, People
@@ -28,13 +30,17 @@ from gatekeeper.snapshot import (
     claim_asked,
 )
 from gatekeeper.taskfile import id_from_name
+from gatekeeper.text import quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gatekeeper.boards.board import ProposalFile
     from gatekeeper.edges.git import View
     from gatekeeper.question import Question
+
+
+_ODD_SEGMENT = re.compile(rb"(?:^|/)(?:\.{0,2}|\.git)(?:/|$)", re.IGNORECASE)
 
 
 class ClaimSource(Protocol):
@@ -79,6 +85,7 @@ class Gatherer(Reader):
                 raise broken
             return facts._replace(conflicts=tuple(conflicts))
         changes = self.view.diff(self.base_tree, merged)
+        _sane(changes)
         if broken:
             self._mended_policy(changes, merged, broken)
         touched = [change for change in changes if self._reads(change)]
@@ -150,6 +157,8 @@ class Gatherer(Reader):
 
     def _reads(self, change: Change) -> bool:
         """Whether what stands at a changed path is read: a task's file or a new proposal."""
+        if not change.path.startswith(self.layout.root):
+            return False
         new_proposal = self.layout.proposal(change.path) and not change.deleted
         return self.layout.place(change.path) is not None or new_proposal
 
@@ -233,7 +242,8 @@ class Gatherer(Reader):
         own = self._own_paths(facts)
         task = facts.authority_task
         scope = Scope(self.policy, self.layout, task.authority if task else None, own)
-        spots = [self.spot(c.path, c.new_mode, c.new_oid) for c in facts.changes if scope.proposed(c)]
+        new = [c for c in facts.changes if c.path.startswith(self.layout.tasks) and scope.proposed(c)]
+        spots = [self.spot(c.path, c.new_mode, c.new_oid) for c in new]
         proposed = tuple(spot for spot in spots if spot)
         links = tuple(resolve_links(self, facts.changes, merged, scope)) if facts.authority_task else ()
         judged: dict[str, list[Change]] = {}
@@ -293,16 +303,31 @@ class Gatherer(Reader):
         )
 
     def _put_back(self, task: str, since: str) -> bool:
-        """Whether a first-parent commit of `since..base` brought the task back into queued/ (CONTRACT 3)."""
+        """Whether a first-parent commit of `since..base` brought the task back into queued/ (CONTRACT 3).
+
+        A commit at which history is cut looks as if it had brought everything: then its parent is looked at first.
+        """
         if since == self.base:
             return False
-        folder = self.layout.folder(State.QUEUED).decode()
-        patterns = [f":(top,literal){folder}{task}.md", f":(top,glob){folder}{task}-*.md"]
-        for changes in self.view.first_parent_raw(since, self.base, patterns):
+        looked: set[str] = set()
+        while True:
+            commit = next(self._bringing(task, since), None)
+            parents = (
+                self.view.objects.commit(commit).parents if commit in self.view.boundary() and commit else ()
+            )
+            if commit is None or not parents:
+                return commit is not None
+            if commit in looked or not self.source.rooted(self.base, parents[0]):
+                raise HistoryMissing("base's history is cut where a claim began", "Fetch the whole history.")
+            looked.add(commit)
+
+    def _bringing(self, task: str, since: str) -> Iterator[str]:
+        """The first-parent commits of `since..base`, newest first, after which the task is in queued/ anew."""
+        start = os.fsencode(self.layout.folder(State.QUEUED).decode() + task)
+        for commit, changes in self.view.first_parent_raw(since, self.base, [start]):
             mine = [c for c in changes if id_from_name(c.path.rpartition(b"/")[2]) == task]
             if any(c.added for c in mine) and not any(c.deleted for c in mine):
-                return True
-        return False
+                yield commit
 
     def _signatures(self, claims: Sequence[Claim]) -> Mapping[str, str | None]:
         """Why each signed claim of this branch's signature does not hold; None where it does."""
@@ -326,6 +351,18 @@ class Gatherer(Reader):
 def ids_of(spot: Spot) -> tuple[str, ...]:
     """The ids that a task file goes by: its header's and its name's, the header's first."""
     return tuple(dict.fromkeys(i for i in (spot.task.id, id_from_name(spot.path.rpartition(b"/")[2])) if i))
+
+
+def _sane(changes: Sequence[Change]) -> None:
+    """Raise RepositoryUnreadable for what no working tree can hold: git would drop some of it, or write elsewhere."""
+    paths = {change.path for change in changes}
+    odd = next((p for p in paths if _ODD_SEGMENT.search(p)), None)
+    if odd is not None or len(paths) != len(changes):
+        what = f"the path {quoted(shown(odd))}" if odd is not None else "a folder that names an entry twice"
+        raise RepositoryUnreadable(
+            f"head's tree holds {what}, which no checkout can have",
+            "Make the commit anew with git itself; `git fsck` says what is wrong with it.",
+        )
 
 
 def _untold() -> RemoteUnreachable:

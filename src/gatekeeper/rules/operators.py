@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatekeeper.model import Severity
+from gatekeeper.model import Lane, Severity
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.snapshot import POLICY_PATH, Answer, Snapshot
 from gatekeeper.text import quoted
@@ -43,8 +43,10 @@ def operator_unknown(facts: Snapshot) -> Iterator[Found]:
     if Answer.UNKNOWN in (facts.author_operates, facts.pusher_operates):
         listed = facts.policy.operators
         who = ", ".join(quoted(name) for name in listed) if listed else "whoever administers the repository"
+        if facts.lane is Lane.MAINTENANCE:
+            who = "whoever base's policy names for these paths under `maintenance`"
         yield Found(
-            f"this is a {facts.lane.value} change: only an operator may make it, that is {who}",
+            f"this is a {facts.lane.value} change, and who makes it is not known here: only {who} may",
             help="In CI the forge is asked; here name --author and --operator to have it decided.",
         )
 

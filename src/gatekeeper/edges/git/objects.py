@@ -7,7 +7,7 @@ import subprocess
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gatekeeper.errors import HistoryMissing, RepositoryUnreadable
-from gatekeeper.model import FOLDER
+from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +37,22 @@ _ALWAYS = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
 }
+
+
+# Parents stand right behind the tree: git takes no later line for one, so neither do we.
+_COMMIT = re.compile(
+    rb"tree (?P<tree>[0-9a-f]+)\n(?P<parents>(?:parent [0-9a-f]+\n)*)"
+    rb"(?:(?!\n)[^\n]*\n)*?(?:committer (?P<committer>[^\n]*)\n|\n|\Z)"
+)
+
+
+def _mode(octal: bytes) -> int:
+    """An entry's mode as git reads it: of a file's permissions only whether its owner may run it."""
+    mode = int(octal, 8)
+    kind = mode & 0o170000
+    if kind == 0o100000:  # noqa: PLR2004
+        return REGULAR[1] if mode & 0o100 else REGULAR[0]
+    return kind if kind in (FOLDER, SYMLINK) else GITLINK
 
 
 class Commit(NamedTuple):
@@ -137,19 +153,20 @@ class Objects:
 
     def commit(self, oid: str) -> Commit:
         """A commit. Raises HistoryMissing where it is not there."""
-        head = self._typed(oid, "commit").partition(b"\n\n")[0].split(b"\n")
-        named = [line.split(b" ", 1) for line in head if b" " in line]
-        tree = next(value for name, value in named if name == b"tree").decode()
-        parents = tuple(value.decode() for name, value in named if name == b"parent")
-        committer = next(value for name, value in named if name == b"committer")
-        date = re.search(rb"> (-?\d+) [-+]\d+$", committer)
-        return Commit(oid, tree, parents, int(date[1]) if date else 0)
+        found = _COMMIT.match(self._typed(oid, "commit"))
+        if found is None:
+            raise RepositoryUnreadable(f"commit {oid[:12]} is malformed", "Run `git fsck`.")
+        parents = tuple(line[7:].decode() for line in found["parents"].splitlines())
+        date = re.search(rb"> (-?\d{1,18}) [-+]\d+$", found["committer"] or b"")
+        return Commit(oid, found["tree"].decode(), parents, int(date[1]) if date else 0)
 
     def tree(self, oid: str) -> dict[bytes, tuple[int, str]]:
         """A tree's entries: name → mode and object name."""
         if oid not in self._trees:
             entries = self._entry.findall(self._typed(oid, "tree"))
-            self._trees[oid] = {name: (int(mode, 8), raw.hex()) for mode, name, raw in entries}
+            self._trees[oid] = {name: (_mode(mode), raw.hex()) for mode, name, raw in entries}
+            if len(self._trees[oid]) != len(entries):
+                raise RepositoryUnreadable(f"tree {oid[:12]} names an entry twice", "Run `git fsck`.")
         return self._trees[oid]
 
     def entry(self, tree: str, path: bytes) -> tuple[int, str] | None:

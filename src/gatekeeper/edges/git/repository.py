@@ -61,8 +61,8 @@ class Repository:
         self.config = _settings(config.done().out)
         if done.status:
             raise _unopened(done, cwd)
-        common, self.object_format, shallow, bare = os.fsdecode(done.out).split("\n")[:4]
-        self.common_dir = Path(common)
+        *common, self.object_format, shallow, bare, _ = os.fsdecode(done.out).split("\n")
+        self.common_dir = Path("\n".join(common))
         self.shallow = shallow == "true"
         self.bare = bare == "true"
 
@@ -74,6 +74,10 @@ class Repository:
         """The names of the configured remotes."""
         names = (re.fullmatch(r"remote\.(.+)\.url", key, re.DOTALL) for key in self.config)
         return [found[1] for found in names if found]
+
+    def promisor(self) -> str | None:
+        """The remote that has the objects which a partial clone lacks; None where the clone is whole."""
+        return next((name for name in self.remotes() if f"remote.{name}.promisor" in self.config), None)
 
     def toplevel(self) -> Path:
         """The working tree's root, or where we stand in a bare repository; relative URLs start there."""
@@ -96,14 +100,14 @@ class Repository:
         A plain name is a branch before it is a remote's branch, and that before anything else
         that git would take it for: a tag of the base branch's name changes nothing.
         """
-        spelt = {
-            n: [n] if n.startswith("refs/") else [f"refs/heads/{n}", f"refs/remotes/{n}", n] for n in names
-        }
+        spelt = {name: _forms(name) for name in names}
         asked = [name for forms in spelt.values() for name in forms if not re.search(r"[\0\n]", name)]
         command = ["cat-file", "--batch-check=%(objectname)", "-z"]
         done = self.git(*command, stdin=b"".join(os.fsencode(n) + b"^{commit}\0" for n in asked))
+        if done.status and len(names) > 1:  # one that git can't even read must not hide the others
+            return {name: oid for each in names for name, oid in self.resolve([each]).items()}
         if done.status:
-            raise RepositoryUnreadable(f"git can't read its objects: {done.complaint}", "Run `git fsck`.")
+            return {}
         answers = dict(zip(asked, done.out.split(b"\n"), strict=False))
         found = {}
         for name, forms in spelt.items():
@@ -133,10 +137,17 @@ class Repository:
 
     def uncommitted(self) -> Running | None:
         """A git that looks for uncommitted changes while we do something else; None in a bare repository."""
-        if self.bare:
+        if self.bare or self.promisor():  # a partial clone might fetch what it has to compare
             return None
         flags = ["--porcelain", "-z", "--no-renames", "--ignore-submodules=all"]
         return start_git(["-c", "core.fsmonitor=false", "status", *flags], env=self.env, cwd=self.cwd)
+
+
+def _forms(name: str) -> list[str]:
+    """What a name may stand for, in order: HEAD is HEAD, and what has git's own marks in it is no branch's name."""
+    if name.startswith("refs/") or name in ("HEAD", "@") or re.search(r"[~^:]|@\{", name):
+        return [name]
+    return [f"refs/heads/{name}", f"refs/remotes/{name}", name]
 
 
 def _settings(listed: bytes) -> dict[str, list[str]]:

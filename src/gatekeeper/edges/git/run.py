@@ -137,6 +137,11 @@ def parse_refs(done: Done) -> list[tuple[str, str, str]]:
     """What `for-each-ref` printed, as `(ref, object name, object type)`."""
     if done.status:
         raise RepositoryUnreadable(f"git can't list its refs: {done.complaint}", "Run `git fsck`.")
+    if b"ignoring " in done.err:  # a claim that can't be read is not "no claim"
+        raise RepositoryUnreadable(
+            f"git can't read a ref: {done.complaint}",
+            "Delete it with `git update-ref -d`, or fetch it again.",
+        )
     rows = (line.split("\0") for line in os.fsdecode(done.out).split("\n") if line)
     return [(ref, oid, kind) for ref, oid, kind in rows]
 

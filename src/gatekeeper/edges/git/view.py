@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from contextlib import suppress
-from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Self
 
 from gatekeeper.edges.git.objects import OID, Objects
@@ -22,7 +19,7 @@ from gatekeeper.edges.git.run import (
     start_git,
 )
 from gatekeeper.edges.tempfolder import make_folder, remove_folder
-from gatekeeper.errors import GatekeeperError, HistoryMissing
+from gatekeeper.errors import HistoryMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +109,6 @@ class View:
         self._lazy_env = self.env | as_environment([*transport, *lazily]) if promisor else self.env
         self._read_env = self._lazy_env if lazy_reads else self.env
         self._objects: Objects | None = None
-        self._ahead: Thread | None = None
         self._merged: dict[tuple[str, str], tuple[str | None, list[bytes]]] = {}
         self._differ: dict[tuple[str, str], tuple[Change, ...]] = {}
 
@@ -127,15 +123,13 @@ class View:
 
     @property
     def objects(self) -> Objects:
-        """The objects, read through one process that stays open, by one thread at a time."""
-        self._settle()
+        """The objects, read through one process that stays open."""
         if self._objects is None:
             self._objects = Objects(self._read_env, self.cwd, 32 if self.object_format == "sha256" else 20)
         return self._objects
 
     def reopen(self) -> None:
         """Forget the reading process: new objects came in, or the shallow boundary moved."""
-        self._settle()
         if self._objects is not None:
             self._objects.close()
             self._objects = None
@@ -178,39 +172,20 @@ class View:
         """As `Repository.refs`, of the view's own refs."""
         return parse_refs(self.git("for-each-ref", REF_FORMAT, *patterns))
 
-    def merge_ahead(self, base: str, head: str) -> None:
-        """Begin to merge and to compare in the background; who asks for either then gets it sooner.
-
-        Whoever reads the view meanwhile waits for the end of it.
-        """
-
-        def work() -> None:
-            with suppress(GatekeeperError):  # whoever asks runs into it again, and is told
-                merged, conflicts = self._merged[base, head] = self._merge_tree(base, head)
-                if merged is not None and not conflicts:
-                    tree = self.objects.commit(base).tree
-                    self._differ[tree, merged] = self._diff(tree, merged)
-
-        # Imports hold the interpreter for whole slices: shorter ones let git's answers be read when they come.
-        sys.setswitchinterval(0.0002)
-        self._ahead = Thread(target=work)
-        self._ahead.start()
-
-    def _settle(self) -> None:
-        """Wait for what runs in the background, unless it is that which asks."""
-        if self._ahead is not None and self._ahead is not current_thread():
-            self._ahead.join()
-            self._ahead = None
-
     def merge_tree(self, base: str, head: str) -> tuple[str | None, list[bytes]]:
-        """The tree that merging `head` into `base` gives, or None and the paths that conflict.
+        """The tree that merging `head` into `base` gives, or None and the paths that conflict. Asked of git once.
 
         Raises HistoryMissing where an object that decides is not there.
         """
-        self._settle()
-        return self._merged.get((base, head)) or self._merge_tree(base, head)
+        if (base, head) not in self._merged:
+            self._merged[base, head] = self._merge_tree(base, head)
+        return self._merged[base, head]
 
     def _merge_tree(self, base: str, head: str) -> tuple[str | None, list[bytes]]:
+        if self.git("merge-base", "--is-ancestor", base, head).status == 0:
+            return self.objects.commit(
+                head
+            ).tree, []  # what merging gives is head itself, to the last odd entry
         done = self.git(
             "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head, lazy=True
         )
@@ -227,10 +202,10 @@ class View:
         )
 
     def diff(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
-        """The paths that differ between two trees, renames as two."""
-        self._settle()
-        found = self._differ.get((old_tree, new_tree))
-        return self._diff(old_tree, new_tree) if found is None else found
+        """The paths that differ between two trees, renames as two. Asked of git once."""
+        if (old_tree, new_tree) not in self._differ:
+            self._differ[old_tree, new_tree] = self._diff(old_tree, new_tree)
+        return self._differ[old_tree, new_tree]
 
     def _diff(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
         done = self.git(
@@ -244,10 +219,9 @@ class View:
 
     def files(self, tree: str, starts: Sequence[bytes]) -> list[tuple[bytes, int, str]]:
         """The files of `tree` whose path begins with one of `starts`, up to the next slash: path, mode, object name."""
-        specs = [b":(top,glob)" + re.sub(rb"([*?\[\]\\])", rb"\\\1", start) + b"*" for start in starts]
         empty = _EMPTY_TREE[self.object_format]
         args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", empty, tree, "--"]
-        done = self.git(*args, *(os.fsdecode(spec) for spec in specs), lazy=True)
+        done = self.git(*args, *_begin(starts), lazy=True)
         if done.status:
             raise HistoryMissing(f"git could not list the board: {done.complaint}", "Fetch base again.")
         return [(change.path, change.new_mode, change.new_oid) for change in parse_changes(done.out)]
@@ -285,21 +259,44 @@ class View:
         apart = set(done.out.decode().split())
         return bool(done.status) or any(self.objects.commit(oid).parents for oid in apart & boundary)
 
-    def first_parent_raw(self, since: str, until: str, pathspecs: Sequence[str]) -> list[list[Change]]:
-        """What each first-parent commit of `since..until` changed of `pathspecs`, newest first."""
-        args = ["log", "-z", "--first-parent", "-m", "--raw", "--no-renames", "--no-abbrev", "--format=%x01"]
-        done = self.git(*args, f"{since}..{until}", "--", *pathspecs, lazy=True)
+    def first_parent_raw(
+        self, since: str, until: str, starts: Sequence[bytes]
+    ) -> list[tuple[str, list[Change]]]:
+        """Each first-parent commit of `since..until`, newest first, and what it changed of paths that begin so."""
+        args = [
+            "log",
+            "-z",
+            "--first-parent",
+            "-m",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+            "--format=%x01%H",
+        ]
+        done = self.git(*args, f"{since}..{until}", "--", *_begin(starts), lazy=True)
         if done.status:
             raise HistoryMissing(
                 f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
             )
-        return [list(parse_changes(part.lstrip(b"\0\n"))) for part in done.out.split(b"\x01")[1:]]
+        parts = (part.partition(b"\0") for part in done.out.split(b"\x01")[1:])
+        return [(oid.decode(), list(parse_changes(raw.lstrip(b"\0\n")))) for oid, _, raw in parts]
 
 
-def view_over(repository: Repository, environ: Mapping[str, str], remote: str | None) -> View:
-    """A view over the user's objects, with their shallow boundary and their way to `remote`, if there is one."""
+def _begin(starts: Sequence[bytes]) -> list[str]:
+    """Pathspecs for what begins with one of `starts`, up to the next slash."""
+    specs = (b":(top,glob)" + re.sub(rb"([*?\[\]\\])", rb"\\\1", start) + b"*" for start in starts)
+    return [os.fsdecode(spec) for spec in specs]
+
+
+def view_over(
+    repository: Repository, environ: Mapping[str, str], remote: str | None, *, fetch: bool = True
+) -> View:
+    """A view over the user's objects, with their shallow boundary and their way to `remote`, if there is one.
+
+    Without `fetch` nothing is fetched behind our back, in a partial clone neither.
+    """
     shallow = (repository.common_dir / "shallow").read_bytes() if repository.shallow else b""
-    promisor = next((n for n in repository.remotes() if f"remote.{n}.promisor" in repository.config), None)
+    promisor = repository.promisor() if fetch else None
     known = [name for name in dict.fromkeys((remote, promisor)) if name]
     return View(
         environ,
