@@ -14,12 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.claims import refs
-from gatekeeper.edges.git import View
-from gatekeeper.edges.remote import Remote
-from gatekeeper.errors import RemoteUnreachable
+from gatekeeper.edges.claimrefs import MOST_BASES, LocalClaims, RemoteClaims
+from gatekeeper.edges.git import Repository, View, view_over
+from gatekeeper.edges.remote import Remote, redacted, secrets
+from gatekeeper.errors import HistoryMissing, RemoteUnreachable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from gatekeeper.edges.git import Done
 
 START = 1_700_000_000
 ENV = {
@@ -190,6 +194,100 @@ def test_what_is_not_in_base_is_not_reached(old: History) -> None:
             assert remote.reach(base, oid) is False, oid
 
 
+class Counting(Remote):
+    """A remote that counts the fetches that are made of it."""
+
+    fetches = 0
+
+    def fetch(self, *args: str, stdin: bytes = b"") -> Done:
+        Counting.fetches += 1
+        return super().fetch(*args, stdin=stdin)
+
+    def _on(self, side: View) -> Remote:
+        return Counting(side, self.name, hint=self.hint)
+
+
+def counted(view: View, head: str) -> tuple[Remote, str]:
+    remote, base = fetched(view, head)
+    counting = Counting(view, "origin")
+    counting._roots = remote._roots
+    Counting.fetches = 0
+    return counting, base
+
+
+def test_many_base_commits_cost_no_more_fetches_than_a_few(old: History) -> None:
+    names = [old.names[f"m{n}"] for n in range(10, 390, 2)]
+    with old.view() as view:
+        remote, base = counted(view, old.names["w2"])
+        assert remote.reach_all(base, names) == dict.fromkeys(names, True)
+        assert Counting.fetches <= 3
+        assert view.is_ancestor(names[0], base)
+        assert kinds(view)["commit"] == 390 + 2  # m10 to m399, and the branch's own
+        assert view.first_parent_raw(names[0], base, [b"src/f"])[-1], "trees are here, back to the oldest"
+
+
+def test_base_commits_that_nobody_has_do_not_spoil_the_answer_for_the_others(old: History) -> None:
+    alien = [f"{n:040x}" for n in range(1, 90)]
+    rooted = [old.names[f"m{n}"] for n in (350, 5, 98, 40)]
+    work = [old.names["w1"], old.names["w2"]]
+    with old.view() as view:
+        remote, base = counted(view, old.names["w2"])
+        found = remote.reach_all(base, [*alien, *rooted, *work, "main", "", "2" * 64])
+        assert {commit for commit, is_rooted in found.items() if is_rooted} == set(rooted)
+        assert len(found) == len(alien) + 9
+        assert Counting.fetches <= 6
+        assert all(view.is_ancestor(commit, base) for commit in rooted)
+        assert view.first_parent_raw(rooted[1], base, [b"src/f"])[-1], "trees are here, back to the oldest"
+
+
+def test_base_commits_of_the_newest_claims_are_looked_up_and_no_more(old: History) -> None:
+    alien = [f"{n:040x}" for n in range(1, MOST_BASES)]
+    asked = [*alien, old.names["m50"], old.names["m99"]]
+    whole = View(ENV, objects=old.folder / "objects")
+    with old.view() as view, whole:
+        remote, base = fetched(view, old.names["w2"])
+        local = LocalClaims(Repository(old.folder, ENV), whole)
+        for source in (local, RemoteClaims(whole, remote), RemoteClaims(view, remote, deepen=True)):
+            found = source.rooted_all(base, asked)
+            assert [commit for commit in asked if found[commit]] == [old.names["m50"]]
+            assert source.rooted_all(base, asked[-1:]) == {old.names["m99"]: True}
+
+
+def test_many_base_commits_in_a_whole_clone(old: History) -> None:
+    rooted = [old.names[f"m{n}"] for n in range(0, 100, 10)]
+    other = [old.names["w1"], old.names["w2"], *(f"{n:040x}" for n in range(9))]
+    with View(ENV, objects=old.folder / "objects") as view:
+        source = LocalClaims(Repository(old.folder, ENV), view)
+        for count in (0, 1, len(other)):
+            found = source.rooted_all(old.names["m399"], [*other[:count], *rooted])
+            assert found == dict.fromkeys(other[:count], False) | dict.fromkeys(rooted, True)
+
+
+def test_many_base_commits_where_dates_lie(tmp_path: Path) -> None:
+    made = History(tmp_path / "app")
+    for n in range(40):
+        made.commit(f"m{n}", [f"m{n - 1}"] if n else [], {"f": b"%d" % n}, at=START - 60 * n)
+    made.write(main="m39")
+    names = [made.names[f"m{n}"] for n in range(0, 40, 3)]
+    with View(ENV, objects=made.folder / "objects") as view:
+        source = LocalClaims(Repository(made.folder, ENV), view)
+        assert source.rooted_all(made.names["m39"], names) == dict.fromkeys(names, True)
+        back = source.rooted_all(made.names["m20"], names)
+        assert back == {name: 3 * n <= 20 for n, name in enumerate(names)}
+
+
+def test_many_base_commits_in_a_shallow_clone_that_cannot_tell(old: History, tmp_path: Path) -> None:
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--bare", "--depth=50", f"file://{old.folder}", str(shallow))
+    repository = Repository(shallow, ENV)
+    near = [old.names[f"m{n}"] for n in range(370, 380)]
+    with view_over(repository, ENV, None) as view:
+        source = LocalClaims(repository, view)
+        assert source.rooted_all(old.names["m399"], near) == dict.fromkeys(near, True)
+        with pytest.raises(HistoryMissing, match="shallow"):
+            source.rooted_all(old.names["m399"], [*near, old.names["m5"]])
+
+
 def test_a_remote_that_breaks_off_is_no_answer(old: History, tmp_path: Path) -> None:
     with old.view() as view:
         _, base = fetched(view, old.names["w2"])
@@ -198,6 +296,8 @@ def test_a_remote_that_breaks_off_is_no_answer(old: History, tmp_path: Path) -> 
         remote = Remote(view, "origin")
         with pytest.raises(RemoteUnreachable):
             remote.reach(base, old.names["m90"])
+        with pytest.raises(RemoteUnreachable):
+            remote.reach_all(base, [old.names["m90"]])
         with pytest.raises(RemoteUnreachable):
             remote.tip("main", shallow=True)
         with pytest.raises(RemoteUnreachable):
@@ -277,6 +377,25 @@ def test_an_entry_that_stacks_on_another_entry_of_the_queue(tmp_path: Path) -> N
         assert remote.reach(made.names["q1"], made.names["m2"])
 
 
+@pytest.mark.parametrize("steps", [2, 4, 12])
+def test_merges_of_which_one_side_after_the_other_is_missing(tmp_path: Path, steps: int) -> None:
+    made = History(tmp_path / "app")
+    made.commit("a0", [], {"a": b"0"})
+    made.commit("a1", ["a0"], {"a": b"1"})
+    for n in range(2, steps + 1):
+        made.commit(f"a{n}", [f"a{n - 1}", f"a{n - 2}"], {"a": b"%d" % n})
+    made.commit("m", [f"a{steps - 1}", f"a{steps}"], {"a": b"m"})
+    made.commit("w", [f"a{steps}"], {"w": b"1"})
+    made.write(main="m", work="w")
+    with made.view() as view:
+        remote, base = fetched(view, made.names["w"])
+        assert view.merge_tree(base, made.names["w"])[0]
+        assert git(view.path, "rev-list", base, made.names["w"])
+        assert remote.reach_all(base, made.names.values()) == dict.fromkeys(made.names.values(), True) | {
+            made.names["w"]: False
+        }
+
+
 def test_histories_with_nothing_in_common(tmp_path: Path) -> None:
     made = History(tmp_path / "app")
     made.commit("m0", [], {"f": b"0"})
@@ -342,6 +461,100 @@ def test_the_default_branch(old: History) -> None:
         assert Remote(view, "origin").peek("wor") is None
 
 
+HIDDEN = "hunter2Zq"
+LEAKY = [
+    "git://u:hunter2Zq@127.0.0.1:1/x",
+    "git://u:hunter2Zq/x@127.0.0.1/y",
+    "git://u:hunter2Zq@h/x@127.0.0.1/y",
+    "http://u:hunter2Zq/x@127.0.0.1:1/y",
+    "http://u:hunter2Zq?x@127.0.0.1:1/y",
+    "http://127.0.0.1:1/x?token=hunter2Zq",
+    "http://127.0.0.1:1/x?hunter2Zq",
+    "http://127.0.0.1:1/x?a=1&token=hunter2Zq#b",
+    "http://127.0.0.1:1/x#hunter2Zq",
+    "http://u:a' hunter2Zq@127.0.0.1:1/x",
+    "http://hunter2Zq@127.0.0.1:1/x",
+    "foo://u:hunter2Zq@h/x",
+    "hunter2Zq@127.0.0.1:x",
+    "/nowhere/u:hunter2Zq@h/x",
+]
+
+
+def message(settings: Sequence[tuple[str, str]]) -> str:
+    with View(ENV | {"GIT_SSH_COMMAND": "echo >&2"}, transport=settings, promisor="origin") as view:
+        with pytest.raises(RemoteUnreachable) as failed:
+            Remote(view, "origin").tip("main")
+        return failed.value.message
+
+
+@pytest.mark.parametrize("url", LEAKY)
+def test_no_message_holds_what_the_remotes_url_keeps_secret(url: str) -> None:
+    told = message([("remote.origin.url", url)])
+    assert HIDDEN not in told
+    assert "'origin'" in told
+
+
+@pytest.mark.parametrize("url", ["a:x", "a:x@127.0.0.1:1/y", "gh:hunter2Zq@127.0.0.1:1/x"])
+@pytest.mark.parametrize("by", ["git://u:hunter2Zq@127.0.0.1:1/", "http://u:hunter2Zq/@", "git://u:"])
+def test_nor_what_another_url_in_its_place_does(url: str, by: str) -> None:
+    told = message([("remote.origin.url", url), (f"url.{by}.insteadof", f"{url[:2].rstrip(':')}:")])
+    assert HIDDEN not in told
+
+
+def test_nor_what_a_header_or_a_proxy_does() -> None:
+    settings = [
+        ("remote.origin.url", "https://host/x"),
+        ("http.https://host/.extraheader", "Authorization: basic aHVudGVy"),
+        ("http.proxy", "http://me:hunter2Zq@proxy:1"),
+        ("http.https://k:lockA1@host/.sslverify", "true"),
+    ]
+    text = "the remote says: aHVudGVy, HUNTER2ZQ, locka1"
+    assert redacted(text, secrets(settings)) == "the remote says: ***, ***, ***"
+
+
+def test_what_is_encoded_in_a_url_is_not_told_decoded_either() -> None:
+    known = secrets([("remote.origin.url", "https://u:hunter%32Zq@host/x?k=a%2Bb%2Bc")])
+    assert redacted("no hunter2Zq, hunter%32Zq, a+b+c at host", known) == "no ***, ***, *** at host"
+
+
+def test_any_url_in_a_message_loses_user_and_query() -> None:
+    told = "see 'https://u:p/q@host/x?y=1#z' and git://v@host, w:s@host: or \"https://host/a?b\""
+    assert (
+        redacted(told, ())
+        == "see 'https://***@host/x?***' and git://***@host, ***@host: or \"https://host/a?***\""
+    )
+
+
+def test_a_message_says_what_it_said_before_where_nothing_is_secret() -> None:
+    told = "unable to access 'https://host/owner/app/': Could not resolve host: host"
+    assert redacted(told, secrets([("remote.origin.url", "https://host/owner/app")])) == told
+    short = secrets([("remote.origin.url", "https://u:no@host/x")])
+    assert redacted("unable to say no: not u", short) == "unable to say ***: not ***"
+
+
+def test_a_secret_is_not_cut_in_two_before_it_is_taken_out() -> None:
+    for fill in range(240, 262, 3):
+        told = message([("remote.origin.url", f"git://u:{'z' * fill}hunter2Zq@127.0.0.1/x")])
+        assert "hunt" not in told
+
+
+@pytest.mark.parametrize(
+    ("written", "handed"),
+    [("\tsslVerify\n", "true"), ("\tsslVerify =\n", ""), ("\tsslVerify = false\n", "false")],
+)
+def test_a_setting_without_a_value_means_true_in_a_view_as_well(
+    tmp_path: Path, written: str, handed: str
+) -> None:
+    git(tmp_path, "init", "--quiet")
+    with (tmp_path / ".git" / "config").open("a") as config:
+        config.write(f'[remote "origin"]\n\turl = https://host/x\n[http]\n{written}')
+    repository = Repository(tmp_path, ENV)
+    assert ("http.sslverify", handed) in repository.transport("origin")
+    with view_over(repository, ENV, "origin") as view:
+        inside = view.git("config", "--type=bool", "http.sslVerify").out
+    assert inside.decode().strip() == git(tmp_path, "config", "--type=bool", "http.sslVerify")
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> list[tuple[list[int], int]]:
     """Commits in order: the numbers of their parents, and their date in minutes, which may run backwards."""
@@ -388,3 +601,8 @@ def test_any_history_merges_as_it_does_in_a_whole_clone(
         behind = set(git(made.folder, "rev-list", tip).split())
         for oid in data.draw(st.lists(st.sampled_from(sorted(names.values())), max_size=3)):
             assert remote.reach(tip, oid) is (oid in behind)
+    with made.view() as view:
+        remote, tip = fetched(view, names[str(last)])
+        assert remote.reach_all(tip, names.values()) == {oid: oid in behind for oid in names.values()}
+        assert remote.reach_all(tip, names.values()) == {oid: oid in behind for oid in names.values()}
+        assert all(view.is_ancestor(oid, tip) for oid in behind & set(names.values()))

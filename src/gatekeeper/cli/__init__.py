@@ -8,9 +8,11 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -120,30 +122,73 @@ def run(args: list[str]) -> int:
     try:
         result = cli.main(args, prog_name="gatekeeper", standalone_mode=False)
     except click.exceptions.Abort:
-        click.echo("gatekeeper: stopped", err=True)
+        _say("gatekeeper: stopped")
         return 130
     except click.ClickException as usage:
-        usage.show()
+        _say(*_usage(usage))
         return 2
     except GatekeeperError as problem:
         complain(problem)
         return 1 if isinstance(problem, Refusal) else 2
-    except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more while it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:  # click's way out where whoever read our output has gone
+        _silence(sys.stdout)
+        _silence(sys.stderr)
+        return 2
+    except OSError as why:
+        _silence(sys.stdout)
+        complain(_refused(why))
         return 2
     except Exception as fault:
         if "GATEKEEPER_TRACEBACK" in os.environ:  # noqa: TID251 -- as above
             raise
         text = log_text(f"{type(fault).__name__}: {fault}")[:500]
-        click.echo(f"gatekeeper: error: a fault of gatekeeper's own: {text}", err=True)
-        click.echo("  Set GATEKEEPER_TRACEBACK=1 to see where, and report it.", err=True)
+        _say(
+            f"gatekeeper: error: a fault of gatekeeper's own: {text}",
+            "  Set GATEKEEPER_TRACEBACK=1 to see where, and report it.",
+        )
         return 2
     return result if isinstance(result, int) else 0
 
 
 def complain(problem: GatekeeperError) -> None:
     """What is wrong, and what to do, on standard error."""
-    click.echo(f"gatekeeper: error: {log_text(problem.message)}", err=True)
-    if problem.hint:
-        click.echo(f"  {log_text(problem.hint)}", err=True)
+    hint = [f"  {log_text(problem.hint)}"] if problem.hint else []
+    _say(f"gatekeeper: error: {log_text(problem.message)}", *hint)
+
+
+def _say(*lines: str) -> None:
+    """Lines on standard error, if anybody takes them: how it ends must not hang on that."""
+    try:
+        for line in lines:
+            click.echo(line, err=True)
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO | None) -> None:
+    """Let go what a stream still holds: Python would try again at its end, complain, and turn the exit status."""
+    if stream is None:
+        return
+    with suppress(OSError, ValueError):  # a stream with no file behind it
+        handle = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, handle)
+        os.close(nowhere)
+
+
+def _refused(why: OSError) -> GatekeeperError:
+    """What the system would not do. A write to a stream names no file."""
+    said = why.strerror or str(why)
+    if why.filename is None:
+        return GatekeeperError(f"the output could not be written: {said}", "See where it is sent to.")
+    name = os.fsdecode(why.filename) if isinstance(why.filename, (str, bytes)) else str(why.filename)
+    return GatekeeperError(f"{name!r}: {said}", "See whether it is there, and whose it is.")
+
+
+def _usage(problem: click.ClickException) -> list[str]:
+    """What click says of a wrong call, line by line as it says it; the arguments in it are anybody's."""
+    shown = io.StringIO()
+    problem.show(shown)
+    message = problem.format_message()
+    frame = shown.getvalue().removesuffix("\n").removesuffix(message)
+    return [log_text(line) for line in f"{frame}{log_text(message)}".split("\n")]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gatekeeper.errors import GatekeeperError
 from gatekeeper.model import Outcome, Verdict
 from gatekeeper.report import FORMATS, render
 from gatekeeper.report.base import RuleInfo
@@ -47,6 +48,7 @@ def emit(verdict: Verdict, form: str, output: Path | None) -> int:
     """Write a verdict where it goes; the command's exit status.
 
     A text verdict `error` has nothing to report but its error, which goes to standard error.
+    Raises GatekeeperError where `output` can't be written.
     """
     if form not in FORMATS:
         raise click.UsageError(f"there is no format {form!r}")
@@ -63,10 +65,21 @@ def emit(verdict: Verdict, form: str, output: Path | None) -> int:
         if output is None:
             click.echo(text, nl=False)
         else:
-            output.write_text(text, encoding="utf-8")
+            _save(text, output)
     if verdict.outcome is Outcome.FAIL and not verdict.enforced:
         click.echo("gatekeeper: not enforced: base's policy says `enforce: false`, so this exits 0", err=True)
     return status(verdict)
+
+
+def _save(text: str, output: Path) -> None:
+    try:
+        output.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as why:
+        said = getattr(why, "strerror", None) or why
+        raise GatekeeperError(
+            f"the report could not be written to {str(output)!r}: {said}",
+            "Name a file in a folder that is there and can be written to.",
+        ) from why
 
 
 def status(verdict: Verdict) -> int:

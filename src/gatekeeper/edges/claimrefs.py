@@ -12,10 +12,10 @@ from gatekeeper.claims import refs
 from gatekeeper.claims.blob import LARGEST, parse
 from gatekeeper.claims.history import History
 from gatekeeper.errors import HistoryMissing
-from gatekeeper.model import Claim, Malformed
+from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK, Claim, Malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from gatekeeper.edges.git import Repository, View
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str, str]
 """A ref (or an archive's path), an object name, an object type."""
+
+MOST_BASES = 200
+"""Base commits of one task's claims that are looked up, those of the newest claims first.
+
+Whoever can push can log any number of claims. One whose base commit is not looked up is taken to
+name none in base's history: it keeps counting, and is no claim to merge by (GK117).
+"""
+FEW = 4
+"""Commits that git is asked about one by one, which it answers without walking all of base's history."""
+_ODD = {FOLDER: "a folder", GITLINK: "a submodule's commit", SYMLINK: "a symbolic link"}
 
 
 class LocalClaims:
@@ -40,6 +50,10 @@ class LocalClaims:
     def rooted(self, base: str, commit: str) -> bool:
         """As `edges.gather.ClaimSource.rooted`; a shallow clone may not know, and then says so."""
         return _rooted(self._view, base, commit)
+
+    def rooted_all(self, base: str, commits: Iterable[str]) -> dict[str, bool]:
+        """As `rooted`, of many commits in one go: those of the newest claims first, and no more than MOST_BASES."""
+        return _capped(commits, lambda asked: _rooted_all(self._view, base, asked))
 
 
 class RemoteClaims:
@@ -62,6 +76,46 @@ class RemoteClaims:
         if self._deepen:
             return self._remote.reach(base, commit)
         return _rooted(self._view, base, commit)
+
+    def rooted_all(self, base: str, commits: Iterable[str]) -> dict[str, bool]:
+        """As `LocalClaims.rooted_all`; the remote is asked a fixed number of times."""
+        if self._deepen:  # what the oldest claim's commit brings along often answers for the others
+            return _capped(commits, lambda asked: self._remote.reach_all(base, asked[::-1]))
+        return _capped(commits, lambda asked: _rooted_all(self._view, base, asked))
+
+
+def _capped(commits: Iterable[str], look: Callable[[list[str]], dict[str, bool]]) -> dict[str, bool]:
+    """What `look` finds of the first MOST_BASES, and false for the rest."""
+    asked = list(dict.fromkeys(commits))
+    return dict.fromkeys(asked, False) | look(asked[:MOST_BASES])
+
+
+def _rooted_all(view: View, base: str, commits: Sequence[str]) -> dict[str, bool]:
+    """As `_rooted`, with a number of git processes that does not grow with the number of commits."""
+    if len(commits) <= FEW:
+        return {commit: _rooted(view, base, commit) for commit in commits}
+    kinds = view.objects.kinds(commits)
+    here = [commit for commit in commits if kinds.get(commit, ("missing", 0))[0] == "commit"]
+    inside = set(here) - _apart(view, base, here)
+    outside = [commit for commit in commits if commit not in inside]
+    if len(outside) > FEW and not view.boundary():
+        inside |= set(outside).intersection(_listed(view, base))
+        return {commit: commit in inside for commit in commits}
+    return {commit: commit in inside or _rooted(view, base, commit) for commit in commits}
+
+
+def _apart(view: View, base: str, commits: Sequence[str]) -> set[str]:
+    """What can be reached from `commits` and not from base, and perhaps more: where dates lie git stops too early."""
+    return set(_listed(view, f"^{base}", *commits)) if commits else set()
+
+
+def _listed(view: View, *starts: str) -> list[str]:
+    done = view.git("rev-list", "--stdin", stdin="".join(f"{start}\n" for start in starts).encode())
+    if done.status:
+        raise HistoryMissing(
+            f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
+        )
+    return done.out.decode().split()
 
 
 def _rooted(view: View, base: str, commit: str) -> bool:
@@ -93,11 +147,11 @@ def _history(
     """What the refs in `rows` hold, read as claims of `task`."""
     claim_ref = refs.claim_ref(task)
     entries = [row for row in rows if row[0] == claim_ref or _is_of(refs.log_entry(row[0]), task)]
-    for ref, oid, _ in rows:
-        if ref == refs.ARCHIVE:
-            entries += _archived(view, oid, task, fetch)
+    stored = [row for ref, oid, _ in rows if ref == refs.ARCHIVE for row in _archived(view, oid, task, fetch)]
+    odd = [row for row in stored if isinstance(row, Malformed)]
+    entries += [row for row in stored if not isinstance(row, Malformed)]
     lock_refs = {refs.lock_ref(key) for key in locks}
-    found = list(_parsed(view, entries, claim_ref, task, now))
+    found = [*odd, *_parsed(view, entries, claim_ref, task, now)]
     return History(
         task,
         tuple(entry for entry in found if isinstance(entry, Claim)),
@@ -128,19 +182,37 @@ def _parsed(
 
 
 def _archived(
-    view: View, commit: str, task: str, fetch: Callable[[Iterable[str]], None] | None
-) -> Iterable[Row]:
-    """The log entries of `task` in the archive's tree (CONTRACT 3)."""
-    objects = view.objects
+    view: View, oid: str, task: str, fetch: Callable[[Iterable[str]], None] | None
+) -> list[Row | Malformed]:
+    """The log entries of `task` in the archive's tree (CONTRACT 3), and whatever stands in the place of one."""
+    kind = view.objects.kinds([oid])[oid][0]
+    if kind != "commit":
+        return [Malformed(refs.ARCHIVE, oid, False, f"it holds a {kind}, and the archive is a commit")]
+    tree = view.objects.commit(oid).tree
     if fetch is not None:
-        fetch([objects.commit(commit).tree])
-        objects = view.objects
-    prefix = f"{refs.encode_id(task)}/".encode()
-    rows = [
-        (f"{refs.ARCHIVE}:{path.decode('utf-8', 'replace')}", oid, "blob")
-        for path, _, oid in objects.walk(objects.commit(commit).tree, prefix.rstrip(b"/"))
-        if _is_of(refs.archive_entry(path.decode("utf-8", "replace")), task)
-    ]
+        fetch([tree])
+    found = list(_entries(view, tree, task))
     if fetch is not None:
-        fetch([oid for _, oid, _ in rows])
-    return rows
+        fetch([row[1] for row in found if not isinstance(row, Malformed)])
+    return found
+
+
+def _entries(view: View, tree: str, task: str) -> Iterator[Row | Malformed]:
+    """What stands in the task's folder of the archive under a log entry's name; only a file can be one."""
+    folder = refs.encode_id(task)
+    here = view.objects.entry(tree, folder.encode())
+    if here is not None and here[0] != FOLDER:
+        why = f"it holds {_ODD.get(here[0], 'a file')} in the place of the folder of the task's log entries"
+        yield Malformed(f"{refs.ARCHIVE}:{folder}", here[1], False, why)
+    elif here is not None:
+        for name, (mode, oid) in view.objects.tree(here[1]).items():
+            path = f"{folder}/{name.decode('utf-8', 'replace')}"
+            if not _is_of(refs.archive_entry(path), task):
+                continue
+            ref = f"{refs.ARCHIVE}:{path}"
+            if mode in REGULAR:
+                yield ref, oid, "blob"
+            else:
+                yield Malformed(
+                    ref, oid, False, f"it holds {_ODD.get(mode, 'no file')}, and a claim is a file"
+                )

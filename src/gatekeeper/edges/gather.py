@@ -52,6 +52,9 @@ class ClaimSource(Protocol):
     def rooted(self, base: str, commit: str) -> bool:
         """Whether `commit` is a commit in base's history, which is then here as far back as that."""
 
+    def rooted_all(self, base: str, commits: Sequence[str]) -> dict[str, bool]:
+        """As `rooted`, of several commits at once, the newest claim's first; only so many are looked up."""
+
 
 class Gatherer(Reader):
     """Reads the facts of one question through one view."""
@@ -291,8 +294,8 @@ class Gatherer(Reader):
         before = subject.before.task if subject.before else None
         oldest = self.view.start_oldest(self.base, self.head)
         history = self.source.history(subject.id, before.locks if before else (), self.question)
-        roots = dict.fromkeys(claim.base_commit for claim in history.claims)
-        rooted = {commit: self.source.rooted(self.base, commit) for commit in roots}
+        newest_first = [claim.base_commit for claim in reversed(history.claims)]
+        rooted = self.source.rooted_all(self.base, newest_first)
         put_back = {
             commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted
         }

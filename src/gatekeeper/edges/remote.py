@@ -16,7 +16,7 @@ from gatekeeper.edges import between
 from gatekeeper.errors import HistoryMissing, RemoteUnreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gatekeeper.edges.git import Done, View
 
@@ -29,7 +29,19 @@ _NO_BLOBS, _NO_TREES = "--filter=blob:none", "--filter=tree:0"
 _QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
 _NOT_THERE = (b"not our ref", b"couldn't find remote ref", b"unadvertised object")
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SECRET = re.compile(r"://[^/\s@]*@")
+_USER = re.compile(r"([a-z][a-z0-9+.-]*://)?[^\s'\"`]*@", re.IGNORECASE)
+_QUERY = re.compile(r"(://[^\s'\"`?#]*)[?#][^\s'\"`]*")
+_ADDRESS = re.compile(r"remote\..*\.(url|proxy)|http\.(.*\.)?proxy|core\.gitproxy", re.DOTALL)
+_HEADER = re.compile(r"http\.(.*\.)?extraheader", re.DOTALL)
+_REPLACED = re.compile(r"url\.(?P<by>.*)\.(?:push)?insteadof", re.DOTALL)
+_PLAIN = 4
+"""Letters of a credential that is so short that it is only looked for as a word of its own."""
+
+ROUNDS = 4
+"""How often the missing sides of merges are fetched, before all of history is."""
+
+ASKS = 2
+"""Claim base commits that the remote is asked about one by one; are there more, all of base's commits are fetched."""
 
 
 class Remote:
@@ -68,10 +80,9 @@ class Remote:
 
     def _must(self, done: Done, what: str) -> None:
         if done.status:
-            why = _SECRET.sub("://***@", done.complaint)
-            raise RemoteUnreachable(
-                f"{what} could not be fetched from remote {self.name!r}: {why}", self.hint
-            )
+            why = complaint(done, self.view.env)
+            name = redacted(repr(self.name), ())
+            raise RemoteUnreachable(f"{what} could not be fetched from remote {name}: {why}", self.hint)
 
     def default_branch(self) -> str | None:
         """The branch that the remote's HEAD names."""
@@ -208,7 +219,7 @@ class Remote:
             return False
         if not self.view.boundary():
             return self.view.is_ancestor(commit, base)  # all of base's history is here
-        self._roots.add(commit)
+        self._roots |= {base, commit}
         if commit not in between.ancestry(self.view.objects, [base]):
             if not self._behind(base, commit):
                 self._settle()
@@ -216,6 +227,53 @@ class Remote:
             self._fill(base, commit)
         self._settle()
         return True
+
+    def reach_all(self, base: str, commits: Iterable[str]) -> dict[str, bool]:
+        """As `reach`, of many commits; best the one first that is likely to lie furthest back.
+
+        However many there are, the remote is asked a fixed number of times: what one `reach` fetches
+        answers for all that lie between, and after ASKS of them base's commits are fetched as a whole.
+        """
+        asked = list(dict.fromkeys(commits))
+        rooted = self._known(base, [c for c in asked if len(c) == len(base) and _OID.fullmatch(c)])
+        todo = [c for c, is_rooted in rooted.items() if not is_rooted]
+        for _ in range(ASKS):
+            if not todo or not self.view.boundary():
+                break
+            first = todo.pop(0)
+            rooted |= {first: self.reach(base, first)} | self._known(base, todo)
+            todo = [c for c in todo if not rooted[c]]
+        rooted |= dict.fromkeys(self._sifted(base, todo), True)
+        return {commit: rooted.get(commit, False) for commit in asked}
+
+    def _known(self, base: str, commits: Sequence[str]) -> dict[str, bool]:
+        """Which of `commits` are in as much of base's history as is here."""
+        here = between.ancestry(self.view.objects, [base]) if commits else {}
+        return {commit: here.get(commit) is not None for commit in commits}
+
+    def _sifted(self, base: str, commits: Sequence[str]) -> set[str]:
+        """Those of `commits` that are in base's history, which is fetched that far back.
+
+        Asked by name, one commit that the remote has not would spoil the answer for all. So base's
+        commits come over, without trees, into a view of their own, and are looked through there.
+        """
+        if not commits or not self.view.boundary():
+            return set()
+        with self.view.beside() as side:
+            self._must(self._on(side).fetch(_NO_TREES, base), "base's history")
+            listed = side.git("rev-list", "--topo-order", base)
+        if listed.status:
+            raise HistoryMissing(
+                f"base's history could not be followed: {listed.complaint}", "Run the check again."
+            )
+        wanted = set(commits)
+        found = [oid for oid in listed.out.decode().split() if oid in wanted]
+        if found:  # none of the others is behind the last one: whatever base has beside it holds them all
+            self._one(found[-1:], "a claim's base commit")
+            self._fill(base, found[-1])
+            self._roots |= {base, found[-1]}
+            self._settle()
+        return set(found)
 
     def _behind(self, base: str, commit: str) -> bool:
         """Whether `commit` is behind base; looked up on commits alone, which are then let go."""
@@ -232,12 +290,25 @@ class Remote:
             self._must(self._aside("--depth=1", _NO_BLOBS, *oids), what)
 
     def _settle(self) -> None:
-        """Tell git at which commits history ends here; a merge of which one side is missing gets that side's tip."""
-        ends, torn = between.edges(between.ancestry(self.view.objects, sorted(self._roots)))
-        if torn:
+        """Tell git at which commits history ends here; a merge of which one side is missing gets that side's tip.
+
+        That tip may be a side of another merge, which then has the other side missing.
+        """
+        for _ in range(ROUNDS):
+            ends, torn = between.edges(between.ancestry(self.view.objects, sorted(self._roots)))
+            if not torn:
+                self.view.set_boundary(sorted(ends))
+                return
             self._one(sorted(torn), "a merged branch")
-            ends, _ = between.edges(between.ancestry(self.view.objects, sorted(self._roots)))
-        self.view.set_boundary(sorted(ends))
+        self._everything()
+
+    def _everything(self) -> None:
+        """Fetch all that is behind what was asked for, without blobs."""
+        self._must(self._aside(_NO_BLOBS, *sorted(self._roots)), "the whole history")
+        known = between.ancestry(self.view.objects, sorted(self._roots))
+        if None in known.values():
+            raise _cut_short()
+        self.view.set_boundary(())
 
     def _whole(self, base: str, head: str) -> None:
         """Fetch all of both histories, without blobs."""
@@ -245,6 +316,76 @@ class Remote:
             done = self.fetch("--unshallow", _NO_BLOBS, f"+{base}:{BASE}", f"+{head}:{HEAD}")
             self._must(done, "the whole history")
         if self.view.boundary():
-            raise HistoryMissing(
-                "the remote's own history is cut short", "Use a remote with the whole history."
-            )
+            raise _cut_short()
+
+
+def _cut_short() -> HistoryMissing:
+    return HistoryMissing("the remote's own history is cut short", "Use a remote with the whole history.")
+
+
+def complaint(done: Done, environ: Mapping[str, str]) -> str:
+    """As `Done.complaint`, without what the settings in `environ` (as git is given them) say of credentials.
+
+    They are taken out before anything is cut off: half a secret would not be known for one.
+    """
+    text = redacted(done.err.decode("utf-8", "replace"), secrets(_given(environ)))
+    return done._replace(err=text.encode("utf-8", "replace")).complaint
+
+
+def redacted(text: str, known: Iterable[str]) -> str:
+    """Text in which `***` stands for the strings of `known`, and for user and query of whatever reads as a URL."""
+    for secret in sorted(known, key=lambda word: (-len(word), word)):
+        edge = r"(?<![^\W_])", r"(?![^\W_])"
+        before, after = edge if len(secret) < _PLAIN else ("", "")
+        text = re.sub(before + re.escape(secret) + after, "***", text, flags=re.IGNORECASE)
+    return _QUERY.sub(r"\1?***", _USER.sub(r"\1***@", text))
+
+
+def secrets(settings: Sequence[tuple[str, str]]) -> set[str]:
+    """Whatever in the settings by which remotes are reached may be a credential, as written and percent-decoded.
+
+    That is user, password and query of every URL, as it is configured and as `insteadOf` makes it,
+    and what headers hold; together, and in the parts that git's messages may take them apart into.
+    """
+    from urllib.parse import unquote  # noqa: PLC0415 -- only a message needs it
+
+    replaced = [(by["by"], value) for key, value in settings if (by := _REPLACED.fullmatch(key))]
+    urls = [value for key, value in settings if _ADDRESS.fullmatch(key)]
+    made = [by + url.removeprefix(old) for by, old in replaced for url in urls if url.startswith(old)]
+    keyed = [key.partition(".")[2].rpartition(".")[0] for key, _ in settings if key.startswith("http.")]
+    parts = {part for url in (*urls, *made, *keyed, *(by for by, _ in replaced)) for part in _parts(url)}
+    for key, value in settings:
+        if _HEADER.fullmatch(key):
+            content = value.partition(":")[2].strip()
+            parts |= {content, *content.split()[-1:]}
+    parts |= {unquote(part) for part in parts}
+    return {part for part in parts if part.strip("/:@*") and part.lower() != "git"}
+
+
+def _parts(url: str) -> Iterator[str]:
+    """User, password and query of a URL, and the pieces of them.
+
+    An `@` or `?` may stand in a password that nobody percent-encoded: whatever comes before the
+    last of the one, and after the first of the other, is taken for secret.
+    """
+    rest = url.partition("://")[2] or url
+    user, at, place = rest.rpartition("@")
+    if at:
+        yield from (user, *user.split(":", 1), *re.split(r"[:/?#@]", user))
+    for text in (rest, place):
+        _, mark, query = _split(text, "?#")
+        if mark:
+            yield query
+            yield from (word.partition("=")[2] or word for word in re.split(r"[&;?#]", query))
+
+
+def _split(text: str, marks: str) -> tuple[str, str, str]:
+    """As `str.partition`, at the first of several marks."""
+    found = re.search(f"[{re.escape(marks)}]", text)
+    return (text[: found.start()], found[0], text[found.end() :]) if found else (text, "", "")
+
+
+def _given(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The settings that git is given in its environment."""
+    count = int(environ.get("GIT_CONFIG_COUNT", "0"))
+    return [(environ[f"GIT_CONFIG_KEY_{n}"], environ[f"GIT_CONFIG_VALUE_{n}"]) for n in range(count)]

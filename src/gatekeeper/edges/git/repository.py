@@ -151,12 +151,16 @@ def _forms(name: str) -> list[str]:
 
 
 def _settings(listed: bytes) -> dict[str, list[str]]:
-    """What `config --list -z` printed."""
+    """What `config --list -z` printed.
+
+    A setting without a value (`sslVerify` alone on its line) is listed without a line break, and
+    means true; handed on as an empty text it would mean false.
+    """
     found: dict[str, list[str]] = {}
     for item in listed.split(b"\0"):
-        name, _, value = os.fsdecode(item).partition("\n")
+        name, written, value = os.fsdecode(item).partition("\n")
         if name:
-            found.setdefault(name, []).append(value)
+            found.setdefault(name, []).append(value if written else "true")
     return found
 
 

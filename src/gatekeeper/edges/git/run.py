@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.errors import RepositoryUnreadable
@@ -61,8 +62,9 @@ class Running:
 
     def __del__(self) -> None:
         if self._process.returncode is None:
-            self._process.kill()
-            self._process.communicate()
+            with suppress(OSError, ValueError):  # its pipes may be closed by now
+                self._process.kill()
+                self._process.communicate()
 
     def done(self, timeout: float | None = None) -> Done:
         """Wait for the process; after `timeout` seconds it is killed, which reads as status 124."""
