@@ -39,7 +39,8 @@ _ABOUT_POLICY = (
     "`.github/gatekeeper.yml` on the base branch. The file is optional: without it the defaults below hold. An "
     "unknown key, at any level, is an error (GK001), so that a misspelt safeguard is never a silent gap. What a "
     "pull request does to this file counts for the next one only. "
-    "[The JSON Schema](schemas/policy.schema.json) lets an editor check it.\n"
+    "[The JSON Schema](schemas/policy.schema.json) lets an editor check it.\n\n"
+    "`audit`, `comment`, `triage` and `projects` are read and checked, and no command of this version uses them yet.\n"
 )
 _MARK = "<!-- Written by `python -m gatekeeper.docs`; edit the code that it comes from. -->\n"
 

@@ -85,6 +85,7 @@ class Claims(NamedTuple):
     counting: tuple[Claim, ...]
     rooted: Mapping[str, bool]
     signatures: Mapping[str, str | None]
+    where: str = ""
 
 
 class Link(NamedTuple):

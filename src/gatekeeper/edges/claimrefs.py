@@ -39,6 +39,8 @@ _ODD = {FOLDER: "a folder", GITLINK: "a submodule's commit", SYMLINK: "a symboli
 class LocalClaims:
     """The claims in the clone's own refs."""
 
+    where = "in this clone"
+
     def __init__(self, repository: Repository, view: View) -> None:
         self._repository = repository
         self._view = view
@@ -63,6 +65,7 @@ class RemoteClaims:
         self._view = view
         self._remote = remote
         self._deepen = deepen
+        self.where = f"on remote {remote.name!r}"
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """As `edges.gather.ClaimSource.history`."""

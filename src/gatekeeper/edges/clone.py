@@ -72,9 +72,9 @@ class Clone:
                 f"the base branch {base!r} stands for no commit here",
                 "Name another with --base, or fetch it: git fetch.",
             )
-        return question._replace(
-            base=Tip(base, tip), head=Tip(asked.head, head), branch=asked.branch or self._branch(on)
-        )
+        branch = asked.branch or self._branch(on)
+        name = branch if branch and asked.head in ("HEAD", "@") else asked.head
+        return question._replace(base=Tip(base, tip), head=Tip(name, head), branch=branch)
 
     def look_ahead(self, question: Question) -> None:
         """Ask git already for what every check asks: the merge, and what it changes. The view remembers."""

@@ -44,7 +44,9 @@ _ODD_SEGMENT = re.compile(rb"(?:^|/)(?:\.{0,2}|\.git)(?:/|$)", re.IGNORECASE)
 
 
 class ClaimSource(Protocol):
-    """Where claims are read: the remote's refs where there is one, else the clone's own."""
+    """Where claims are read: the remote's refs where there is one, else the clone's own. `where` says it in words."""
+
+    where: str
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """Every claim of one task, standing or logged, and what its locks' refs hold."""
@@ -302,7 +304,7 @@ class Gatherer(Reader):
         counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
         return facts._replace(
             oldest_commit=self.view.oldest(oldest),
-            claims=Claims(history, tuple(counts), rooted, self._signatures(counts)),
+            claims=Claims(history, tuple(counts), rooted, self._signatures(counts), self.source.where),
         )
 
     def _put_back(self, task: str, since: str) -> bool:

@@ -43,8 +43,9 @@ class Codes:
 
 
 def by_code(code: str) -> Rule[Any] | None:
-    """The rule of a code, written in either case; None where there is none."""
-    return next((rule for rule in ALL if rule.code == code.upper()), None)
+    """The rule of a code (`GK141`, `gk141`, `141`) or of a name; None where there is none."""
+    spelt = {code.upper(), f"GK{code}"}
+    return next((rule for rule in ALL if rule.code in spelt or rule.name == code.lower()), None)
 
 
 __all__ = ["ALL", "BOARD", "GATE", "GATE_WEAKER", "RAISED", "Codes", "Doc", "Found", "Rule", "by_code"]

@@ -65,7 +65,11 @@ def claim_missing(facts: Snapshot) -> Iterator[Found]:
         else ""
     )
     help_ = f"Run gatekeeper claim {_task(facts)} on this branch; one made with --local reaches the remote by renew."
-    yield Found(f"no claim on task {quoted(_task(facts))} is recorded{before}", path=_path(facts), help=help_)
+    yield Found(
+        f"no claim on task {quoted(_task(facts))} is recorded {claims.where}{before}",
+        path=_path(facts),
+        help=help_,
+    )
 
 
 def claim_on_other_branch(facts: Snapshot) -> Iterator[Found]:
@@ -81,15 +85,14 @@ def claim_on_other_branch(facts: Snapshot) -> Iterator[Found]:
     if claims is None or not claims.counting or branch_claim(facts) is not None:
         return
     last = claims.counting[-1]
-    here = (
-        quoted(facts.question.branch)
-        if facts.question.branch is not None
-        else "a detached head (name --branch)"
-    )
+    here, mend = "a detached head", "Name the branch that this is for: --branch NAME."
+    if facts.question.branch is not None:
+        here = quoted(facts.question.branch)
+        mend = "Work from the claimed branch, or have that claim released and claim the task here."
     yield Found(
         f"task {quoted(_task(facts))} is claimed by {_told(last)} until {iso(last.expires_at)}, and this is {here}",
         path=_path(facts),
-        help="Work from the claimed branch, or have that claim released and claim the task here.",
+        help=mend,
     )
 
 
@@ -149,7 +152,7 @@ def claim_plan_stale(facts: Snapshot) -> Iterator[Found]:
     now = facts.plan.revision if facts.plan else None
     if claim.plan_revision != now:
         yield Found(
-            f"the claim was made under {_revision(claim.plan_revision)}, and base is at {_revision(now)}",
+            f"the claim was made under {_revision(claim.plan_revision)}, and base has {_revision(now)}",
             path=_path(facts),
             help=f"Look whether the task still stands, then claim again: gatekeeper claim {_task(facts)}.",
         )

@@ -11,7 +11,7 @@ from gatekeeper.text import listed, quoted, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gatekeeper.snapshot import Snapshot
+    from gatekeeper.snapshot import Snapshot, Spot
 
 
 def no_task_finished(facts: Snapshot) -> Iterator[Found]:
@@ -24,11 +24,30 @@ def no_task_finished(facts: Snapshot) -> Iterator[Found]:
     Mend: finish the task in this branch: `gatekeeper done ID` moves its file and its header together.
     """
     if facts.lane is Lane.IMPLEMENTATION and facts.merged_tree and not facts.finished:
-        what = "nothing is changed" if not facts.changes else "no task goes from queued/ to done/"
-        yield Found(
-            f"{what}, so there is no task to hold this pull request against",
-            help="Move the claimed task's file to done/ and set `status: done`: gatekeeper done ID.",
+        what, mend = _unfinished(facts)
+        yield Found(f"{what}, so there is no task to hold this pull request against", help=mend)
+
+
+def _unfinished(facts: Snapshot) -> tuple[str, str]:
+    """Why there is no finished task, and what to do."""
+    if not facts.changes:
+        return "nothing is changed against base", "Commit the work, or switch to the branch that has it."
+    handed = [
+        move.id for move in facts.moves if move.was(State.QUEUED) and any(map(_handed_back, move.after))
+    ]
+    if handed:
+        return (
+            f"task {quoted(handed[0])} is handed back, and other paths change with it",
+            "Hand a task back in a change that holds its file and new proposals alone; undo the rest.",
         )
+    return (
+        "no task goes from queued/ to done/",
+        "Move the claimed task's file to done/ and set `status: done`: gatekeeper done ID.",
+    )
+
+
+def _handed_back(spot: Spot) -> bool:
+    return spot.state in (State.FAILED, State.BLOCKED)
 
 
 def several_tasks_finished(facts: Snapshot) -> Iterator[Found]:
@@ -50,7 +69,7 @@ def several_tasks_finished(facts: Snapshot) -> Iterator[Found]:
 
 
 def not_queued_on_base(facts: Snapshot) -> Iterator[Found]:
-    """The finished task was queued on base, by somebody else, before this change.
+    """The finished task was queued on base before this change.
 
     Why: a task that an agent writes straight into done/ was never asked for by anyone.
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+PROPOSE = "Have an operator open it, or write a proposal under .agents/proposals/."
+
+
 def operator_needed(facts: Snapshot) -> Iterator[Found]:
     """A planning change and a revert are an operator's, as author and as whoever pushed last.
 
@@ -30,10 +33,19 @@ def operator_needed(facts: Snapshot) -> Iterator[Found]:
     for login, answer, role in people:
         if facts.asks_operator and answer is Answer.NO:
             yield Found(
-                f"this is a {facts.lane.value} change, which an operator makes, and its {role} "
+                f"this is {_named(facts)}, which an operator makes, and its {role} "
                 f"{quoted(login) if login else ''} is none",
-                help="Have an operator open it, or write a proposal under .agents/proposals/.",
+                help="Have an operator open it." if facts.lane is Lane.REVERT else PROPOSE,
             )
+
+
+def _named(facts: Snapshot) -> str:
+    return "a revert" if facts.lane is Lane.REVERT else f"a {facts.lane.value} change"
+
+
+def _unknown(facts: Snapshot) -> str:
+    author = facts.question.author
+    return f"whether {quoted(author)} is an operator" if author else "who makes it"
 
 
 def operator_unknown(facts: Snapshot) -> Iterator[Found]:
@@ -46,7 +58,7 @@ def operator_unknown(facts: Snapshot) -> Iterator[Found]:
         if facts.lane is Lane.MAINTENANCE:
             who = "whoever base's policy names for these paths under `maintenance`"
         yield Found(
-            f"this is a {facts.lane.value} change, and who makes it is not known here: only {who} may",
+            f"this is {_named(facts)}, and {_unknown(facts)} is not known here: only {who} may make it",
             help="In CI the forge is asked; here name --author and --operator to have it decided.",
         )
 

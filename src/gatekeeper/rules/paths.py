@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gatekeeper import inscope
 from gatekeeper.model import Change, Severity
 from gatekeeper.rules.base import Found, Rule
+from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH
 from gatekeeper.text import quoted, shown
 
 if TYPE_CHECKING:
@@ -68,10 +69,15 @@ def path_protected(facts: Snapshot) -> Iterator[Found]:
     Mend: undo it; or have an operator name the path in the task, or change it in a planning or maintenance change.
     """
     for change in facts.judged.get(inscope.PROTECTED, ()):
+        never = change.path in (POLICY_PATH, SIGNERS_PATH) or facts.layout.never_in_scope(change.path)
+        own = "an operator changes it in a pull request of its own (lane planning)"
+        named = (
+            "the authority has to name that very path, or the policy a maintenance entry that spells it out"
+        )
         yield Found(
             f"{quoted(shown(change.path))} is {_verb(change)}, and it is protected",
             path=change.path,
-            help="Undo it here; a protected path has to be named in the authority with no wildcard, or goes its own lane.",
+            help=f"Undo it here; {own if never else named}.",
         )
 
 
