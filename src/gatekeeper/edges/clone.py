@@ -106,7 +106,9 @@ class Clone:
         if self.asked.base is not None:
             return self.asked.base
         if self.remote is not None:
-            name = self.repository.remote_head(self.remote.name) or self.remote.default_branch()
+            name = self.repository.remote_head(self.remote.name)
+            if name is None or not self.remote.still_default(name):
+                name = self.remote.default_branch()
             if name is not None:
                 return name
         here = self.repository.resolve(["refs/heads/main", "refs/heads/master"])

@@ -25,6 +25,7 @@ PATIENCE = 600.0
 
 HINT = "Look at the network, the remote's URL and the token; --no-fetch judges by what is here."
 BASE, HEAD = "refs/gatekeeper/base", "refs/gatekeeper/head"
+DEFAULT = "refs/gatekeeper/default"
 _NO_BLOBS, _NO_TREES = "--filter=blob:none", "--filter=tree:0"
 _QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules")
 _NOT_THERE = (b"not our ref", b"couldn't find remote ref", b"unadvertised object")
@@ -90,6 +91,16 @@ class Remote:
         self._must(done, "the default branch")
         found = re.search(rb"^ref: refs/heads/(.+)\tHEAD$", done.out, re.MULTILINE)
         return found[1].decode("utf-8", "surrogateescape") if found else None
+
+    def still_default(self, branch: str) -> bool:
+        """Whether the remote's HEAD stands where `branch` does: what this clone last heard is good for as long as that.
+
+        Asked by a fetch of the two, since `ls-remote` is sent every ref there is.
+        """
+        if self.fetch(f"+HEAD:{DEFAULT}", f"+refs/heads/{branch}:{BASE}").status:
+            return False
+        stands = {name: oid for name, oid, _ in self.view.refs([DEFAULT, BASE])}
+        return stands.get(DEFAULT) == stands.get(BASE)
 
     def tip(self, branch: str, *, shallow: bool = False) -> str | None:
         """The commit at the tip of `branch` over there, fetched; None where it has no such branch.
