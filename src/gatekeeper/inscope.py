@@ -5,10 +5,11 @@ A path gets one finding, the first that fits of GK144, GK142, GK143, GK146, GK14
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gatekeeper.model import Authority, Change, State
-from gatekeeper.scope import Patterns, holds_below, may_hold_below, names
+from gatekeeper.scope import Patterns, fold, holds_below, may_hold_below, names
 from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from gatekeeper.policy import Policy
 
 OTHER_TASK, FORBIDDEN, PROTECTED, SUBMODULE, OUTSIDE = "GK144", "GK142", "GK143", "GK146", "GK141"
+
+# `.git` of a folded path, as any system may spell it: NTFS has a short name for it, and drops dots and blanks at
+# a name's end and all behind a colon.
+_GIT_FOLDER = re.compile(rb"(?:^|[/\\])(?:\.git|git~[0-9]+)[. ]*(?:[/\\:]|$)")
+_ANYWHERE = re.compile(r"(?:\*\*/)+(?!\*\*|$)")
+_DEEPEST = 100  # names of a folder; one deeper down is taken to hold something protected
 
 
 class Scope:
@@ -72,15 +79,30 @@ class Scope:
         """Whether a changed path is inside the authority."""
         return self.judge(change) is None
 
-    def holds_target(self, path: bytes, *, folder: bool) -> bool:
-        """Whether what a symlink leads to is inside: a file's path, or a folder with everything below it."""
+    def holds_target(self, path: bytes, *, folder: bool | None) -> bool:
+        """Whether what a symlink leads to is inside: a file's path, or a folder with everything below it.
+
+        `folder` is None where the tree can't tell (nothing stands there, or a submodule): it may be either.
+        """
         if self._authority is None or self._layout.place(path) is not None or self._guarded(path):
+            return False
+        if _GIT_FOLDER.search(fold(path)) or (folder is not False and self._guards_below(path)):
             return False
         if folder:
             return holds_below(self._authority.paths, path) and not may_hold_below(
                 self._authority.forbid, path
             )
         return self._forbid.match(path) is None and self._paths.match(path) is not None
+
+    def _guards_below(self, folder: bytes) -> bool:
+        """Whether something protected, or the board's, can stand below a folder, in any case of letters."""
+        if not folder or folder.count(b"/") >= _DEEPEST:
+            return True
+        own, tasks = fold(folder) + b"/", fold(self._layout.tasks)
+        never = (POLICY_PATH, SIGNERS_PATH, self._layout.plan, self._layout.manifest, tasks)
+        if own.startswith(tasks) or any(fold(path).startswith(own) for path in never):
+            return True
+        return any(_may_guard(pattern, folder) for pattern in self._policy.protected)
 
     def _untouchable(self, path: bytes) -> bool:
         """What no authority and no policy can open to a task."""
@@ -93,3 +115,20 @@ class Scope:
         if self._protected.match(path) is None:
             return False
         return self._authority is None or not names(self._authority.paths, path)
+
+
+def _may_guard(pattern: str, folder: bytes) -> bool:
+    """Whether a protected pattern can hold a path below a folder, in any case of letters.
+
+    A leading `**/` alone says nothing of this folder, since `**/CODEOWNERS` could hold a path below
+    any: one of the folder's own names has to fit what follows it.
+    """
+    lead = _ANYWHERE.match(pattern)
+    rest = pattern[lead.end() :] if lead else pattern
+    rests = (rest, fold(rest.encode("utf-8", "replace")).decode("utf-8", "replace"))
+    for case in {folder, fold(folder)}:
+        parts = case.split(b"/")
+        starts = range(len(parts)) if lead else range(1)
+        if any(may_hold_below(rests, b"/".join(parts[start:])) for start in starts):
+            return True
+    return False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from typing import TYPE_CHECKING
 
 from gatekeeper.edges.clock import now
 from gatekeeper.edges.clone import Asked, Clone
 from gatekeeper.edges.git import Repository
 from gatekeeper.model import Tip
 from gatekeeper.question import Question
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,18 +1,23 @@
 """Base's board and the merged one, for the planning lane.
 
 Of the tasks that the change does not touch only those are parsed that could have become wrong by
-it: open ones that name a task which it moves. A change of the policy may concern every file.
+it: open ones that name a task which it moves, or that may stand on a way round with one. Both boards
+are read as far as each other, so that a fault of base is known as one. A change of the policy may
+concern every file.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.boards.board import Board, Decision
 from gatekeeper.errors import HistoryMissing, PolicyInvalid
 from gatekeeper.model import REGULAR, State
 from gatekeeper.policy import DEFAULT, Policy
-from gatekeeper.snapshot import POLICY_PATH, Snapshot, Spot
+from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
 from gatekeeper.taskfile import id_from_name
 
 if TYPE_CHECKING:
@@ -22,18 +27,32 @@ if TYPE_CHECKING:
 
 OPEN = (State.QUEUED, State.BLOCKED)
 
+_ID = re.compile(rb"T-[0-9]{8}-[0-9a-f]{8}")
+_CLOSING = re.compile(rb"\n---[ \t]*\r?(?:\n|\Z)")
+_NAMING = (b"depends_on", b"regenerated_from")
+# A header's lines up to `id`, where each of them is a field with its whole value, whatever stands below them.
+_OWN_ID = re.compile(
+    rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n"
+    rb"(?:[a-z_]+: (?:[A-Za-z0-9(][^\n]*|\"[^\"\n]*\"|'[^'\n]*'|\[[A-Za-z0-9, -]*\])\r?\n)*"
+    rb"id: (?P<id>T-[0-9]{8}-[0-9a-f]{8})\r?\n(?=[a-z-])"
+)
+_FEW = 8  # files whose last move is looked up one by one
+
 
 def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Snapshot:
     """The snapshot with both boards, and with why the merged policy can't be read, if it can't."""
     base_policy = reader.policy
     problem, policy = _merged_policy(reader, merged)
     touched = {change.path for change in facts.changes}
-    names = {task.encode("utf-8", "surrogateescape") for move in facts.moves for task in (move.id,)}
-    every = POLICY_PATH in touched
-    before = _board(reader, base_tree, touched, names, every=every)
+    trees = [(tree, _files(reader, tree)) for tree in (base_tree, merged)]
+    wanted = {path for _, files in trees for path, _, _ in files}
+    if POLICY_PATH not in touched:
+        untouched = [entry for entry in trees[1][1] if entry[0] not in touched]
+        wanted = touched | _concerned(reader, facts.moves, untouched)
+    before = _board(reader, *trees[0], touched, wanted)
     if policy != base_policy:
         reader.use_policy(policy)
-    after = _board(reader, merged, touched, names, every=every)
+    after = _board(reader, *trees[1], touched, wanted)
     reader.use_policy(base_policy)
     after = after._replace(
         before=before, renamed=_renamed(reader, base_tree, merged), expired=_expired(reader, facts)
@@ -52,12 +71,18 @@ def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:
         return why.message, reader.policy
 
 
+def _files(reader: Reader, tree: str) -> list[Entry]:
+    """The task files of a tree."""
+    entries = reader.view.objects.walk(tree, reader.layout.tasks.rstrip(b"/"))
+    return [entry for entry in entries if reader.layout.place(entry[0])]
+
+
 def _board(
-    reader: Reader, tree: str, touched: Collection[bytes], names: Collection[bytes], *, every: bool
+    reader: Reader, tree: str, files: Sequence[Entry], touched: Collection[bytes], wanted: Collection[bytes]
 ) -> Board:
-    entries = list(reader.view.objects.walk(tree, reader.layout.tasks.rstrip(b"/")))
-    spots = list(_spots(reader, entries, touched, names, every=every))
-    spots += _premises(reader, entries, spots)
+    reader.read(oid for path, mode, oid in files if path in wanted and mode in REGULAR)
+    spots = [spot for entry in files if entry[0] in wanted and (spot := reader.spot(*entry))]
+    spots += _premises(reader, files, spots)
     proposals, decisions = [], []
     for folder in (reader.layout.proposals, reader.layout.decisions):
         for path, mode, oid in reader.view.objects.walk(tree, folder.rstrip(b"/")):
@@ -69,27 +94,95 @@ def _board(
                 text = reader.blob(oid).decode("utf-8", "replace") if mode in REGULAR else ""
                 decisions.append(Decision(path, text))
     board = reader.board(reader.plans(tree), [spot.task for spot in spots], proposals)
-    return board._replace(places=_places(reader, entries, spots), decisions=tuple(decisions))
+    return board._replace(places=_places(reader, files, spots), decisions=tuple(decisions))
 
 
-def _spots(
-    reader: Reader,
-    entries: Iterable[Entry],
-    touched: Collection[bytes],
-    names: Collection[bytes],
-    *,
-    every: bool,
-) -> Iterable[Spot]:
-    """The task files to parse: those touched, and open ones whose text names a task that the change moves."""
-    placed = [(entry, place) for entry in entries if (place := reader.layout.place(entry[0]))]
-    wanted = [entry for entry, place in placed if every or entry[0] in touched or place.state in OPEN]
-    reader.read(oid for _, mode, oid in wanted if mode in REGULAR)
-    for path, mode, oid in wanted:
-        mine = every or path in touched
-        if mine or (mode in REGULAR and any(name in reader.blob(oid) for name in names)):
-            spot = reader.spot(path, mode, oid)
-            if spot is not None:
-                yield spot
+class _Mentions(NamedTuple):
+    """What the bytes of an open task's file say, without parsing them.
+
+    `own` is the id that it bears for sure, None where only parsing can tell what it bears and names;
+    `names` are the ids of the usual form that it names, and perhaps more; `naming` says whether it
+    names any task, be its id of whatever form.
+    """
+
+    own: str | None
+    names: frozenset[str] = frozenset()
+    naming: bool = False
+
+
+def _mentions(data: bytes) -> _Mentions:
+    """What can be told of a task's file. An escape may stand for any letter, so where there is one, nothing."""
+    closing = _CLOSING.search(data)
+    head = data[: closing.end()] if closing else b"\\"
+    found = None if b"\\" in head else _OWN_ID.match(head)
+    if found is None:
+        return _Mentions(None)
+    own = found["id"].decode()
+    if not any(word in head for word in _NAMING):
+        return _Mentions(own)
+    return _Mentions(own, frozenset(name.decode() for name in _ID.findall(head)) - {own}, naming=True)
+
+
+def _concerned(reader: Reader, moves: Sequence[Move], untouched: Sequence[Entry]) -> set[bytes]:
+    """The untouched files of open tasks of which the board's rules may say something new.
+
+    Those that name a task which moves (GK231, GK233), or bear its id (GK224); and those on a way
+    round by which such a task waits for itself (GK232). What is found here may be more than that.
+    """
+    opened = [entry for entry in untouched if _open(reader, entry)]
+    reader.read(oid for _, _, oid in opened)
+    said = {entry: _mentions(reader.blob(entry[2])) for entry in opened}
+    parsed = {entry for entry in opened if said[entry].own != id_from_name(entry[0])}
+    spots = [spot for move in moves for spot in (*move.before, *move.after)]
+    spots += [spot for entry in parsed if (spot := reader.spot(*entry))]
+    moved = {move.id for move in moves}
+    waiting = {spot.task.id for spot in spots if spot.task.depends_on}
+    if not all(map(_usual, moved | waiting)):
+        odd = {entry for entry in opened if said[entry].naming}  # any of them may name one by its odd id
+        spots += [spot for entry in odd - parsed if (spot := reader.spot(*entry))]
+        parsed |= odd
+    rest = {entry: mentions for entry, mentions in said.items() if entry not in parsed}
+    edges: dict[str, set[str]] = defaultdict(set)
+    for own, names, _ in rest.values():
+        edges[own or ""] |= names
+    for spot in spots:
+        edges[spot.task.id].update(spot.task.depends_on if spot.state in OPEN else ())
+    round_ = _ways_round(edges, moved)
+    wanted = {
+        entry for entry, (own, names, _) in rest.items() if own in round_ or not moved.isdisjoint(names)
+    }
+    return {entry[0] for entry in parsed | wanted}
+
+
+def _open(reader: Reader, entry: Entry) -> bool:
+    """Whether an entry is the regular file of a task that is open."""
+    place = reader.layout.place(entry[0])
+    return place is not None and place.state in OPEN and entry[1] in REGULAR
+
+
+def _usual(name: str) -> bool:
+    return _ID.fullmatch(name.encode("utf-8", "surrogatepass")) is not None
+
+
+def _ways_round(edges: Mapping[str, Collection[str]], starts: Collection[str]) -> set[str]:
+    """The starts, and all that lies on ways from one of them to one of them."""
+    ahead = _reach(edges, starts)
+    back: dict[str, list[str]] = defaultdict(list)
+    for here in ahead:
+        for name in edges.get(here, ()):
+            back[name].append(here)
+    return _reach(back, starts)
+
+
+def _reach(edges: Mapping[str, Iterable[str]], starts: Iterable[str]) -> set[str]:
+    """All that can be come to from the starts, themselves among it."""
+    found = set(starts)
+    todo = list(found)
+    while todo:
+        fresh = set(edges.get(todo.pop(), ())) - found
+        found |= fresh
+        todo += fresh
+    return found
 
 
 def _premises(reader: Reader, entries: Iterable[Entry], spots: Sequence[Spot]) -> list[Spot]:
@@ -110,13 +203,12 @@ def _places(
 ) -> Mapping[str, tuple[tuple[str, bytes], ...]]:
     """Every id and the files that bear it: by what they say where they were read, else by their names."""
     read = {spot.path: spot.task.id for spot in spots}
-    places: dict[str, tuple[tuple[str, bytes], ...]] = {}
+    places: dict[str, list[tuple[str, bytes]]] = defaultdict(list)
     for path, _, _ in entries:
         place = reader.layout.place(path)
         if place is not None:
-            task = read.get(path) or id_from_name(place.name)
-            places[task] = (*places.get(task, ()), (place.state.value, path))
-    return places
+            places[read.get(path) or id_from_name(place.name)].append((place.state.value, path))
+    return {task: tuple(found) for task, found in places.items()}
 
 
 def _renamed(reader: Reader, base_tree: str, merged: str) -> dict[bytes, bytes]:
@@ -131,34 +223,41 @@ def _renamed(reader: Reader, base_tree: str, merged: str) -> dict[bytes, bytes]:
 
 def _expired(reader: Reader, facts: Snapshot) -> frozenset[str]:
     """The ids that the change deletes, and that ended longer ago than the policy retains them (GK226)."""
-    found = set()
     oldest = reader.question.now.timestamp() - reader.policy.retention_days * 86_400
+    ended: dict[str, bytes] = {}
     for move in facts.moves:
-        ended = [spot for spot in move.before if spot.state not in OPEN]
-        if (
-            ended
-            and not move.after
-            and _moved_at(reader, facts.question.base.commit or "", ended[0].path) < oldest
-        ):
-            found.add(move.id)
-    return frozenset(found)
+        places = [spot.path for spot in move.before if spot.state not in OPEN]
+        if places and not move.after:
+            ended[move.id] = places[0]
+    moved_at = _moved_at(reader, facts.question.base.commit or "", list(ended.values()))
+    return frozenset(task for task, path in ended.items() if moved_at.get(path, float("inf")) < oldest)
 
 
-def _moved_at(reader: Reader, base: str, path: bytes) -> float:
-    """When the commit was made that last put a file at its path on base, in Unix seconds."""
-    args = [
-        "log",
-        "-1",
-        "--first-parent",
-        "-m",
-        "--diff-filter=A",
-        "--no-renames",
-        "--format=%ct",
-        base,
-    ]
-    done = reader.view.git(*args, "--", ":(top,literal)" + path.decode("utf-8", "surrogateescape"))
+def _moved_at(reader: Reader, base: str, paths: Sequence[bytes]) -> dict[bytes, float]:
+    """When the commits were made that last put files at these paths on base, in Unix seconds.
+
+    One walk for each of a few, which ends where it finds one; else a single one through all history.
+    """
+    if len(paths) > _FEW:
+        return _additions(reader, base, reader.layout.tasks, [])
+    found: dict[bytes, float] = {}
+    for path in paths:
+        found |= _additions(reader, base, path, ["-1"])
+    return found
+
+
+def _additions(reader: Reader, base: str, below: bytes, limit: Sequence[str]) -> dict[bytes, float]:
+    """When files were last added at or below a path, by base's first parents."""
+    args = ["log", *limit, "--first-parent", "-m", "--diff-filter=A", "--no-renames", "--name-only", "-z"]
+    spec = ":(top,literal)" + os.fsdecode(below)
+    done = reader.view.git(*args, "--format=%x01%ct", base, "--", spec, lazy=True)
     if done.status:
         raise HistoryMissing(
             f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
         )
-    return float(done.out.split()[0]) if done.out.split() else float("inf")
+    found: dict[bytes, float] = {}
+    for part in done.out.split(b"\x01")[1:]:
+        date, _, names = part.partition(b"\0")
+        for name in names.lstrip(b"\n").split(b"\0"):
+            found.setdefault(name, float(date) if date.isdigit() else float("inf"))
+    return found

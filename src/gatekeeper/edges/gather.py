@@ -181,8 +181,13 @@ class Gatherer(Reader):
         waits = (name for spot in before for name in spot.task.depends_on)
         self._on_base = self.named(self.base_tree, list(dict.fromkeys((*ids, *waits))))
         merging = self._merging(touched)
+        old_by, new_by = _by_id(before), _by_id(after)
         return [
-            Move(i, self._places(i, before, self._on_base[i]), self._places(i, after, merging(i)))
+            Move(
+                i,
+                self._places(old_by.get(i, []), self._on_base[i]),
+                self._places(new_by.get(i, []), merging(i)),
+            )
             for i in ids
         ]
 
@@ -196,9 +201,9 @@ class Gatherer(Reader):
                 new.setdefault(id_from_name(change.path.rpartition(b"/")[2]), []).append(entry)
         return lambda task: [e for e in self._on_base[task] if e[0] not in gone] + new.get(task, [])
 
-    def _places(self, task: str, touched: Iterable[Spot], named: Iterable[Entry]) -> tuple[Spot, ...]:
+    def _places(self, touched: Iterable[Spot], named: Iterable[Entry]) -> tuple[Spot, ...]:
         """Where a task stands in a tree: the touched files that bear its id, and all that are named after it."""
-        found = {spot.path: spot for spot in touched if task in ids_of(spot)}
+        found = {spot.path: spot for spot in touched}
         for path, mode, oid in named:
             if path not in found:
                 spot = self.spot(path, mode, oid)
@@ -351,6 +356,14 @@ class Gatherer(Reader):
             )
             for claim in mine[-1:]
         }
+
+
+def _by_id(spots: Iterable[Spot]) -> dict[str, list[Spot]]:
+    found: dict[str, list[Spot]] = {}
+    for spot in spots:
+        for task in ids_of(spot):
+            found.setdefault(task, []).append(spot)
+    return found
 
 
 def ids_of(spot: Spot) -> tuple[str, ...]:

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gatekeeper import boards
 from gatekeeper.boards.board import Board, ProposalFile
-from gatekeeper.model import REGULAR, Defect, State, Task
+from gatekeeper.model import FOLDER, REGULAR, Defect, State, Task
 from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
 from gatekeeper.snapshot import Spot
 from gatekeeper.taskfile import id_from_name, parse_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gatekeeper.edges.git import View
     from gatekeeper.question import Question
 
 Entry = tuple[bytes, int, str]
 """A path in a tree, its mode and its object name."""
+
+_MANY = 100  # tasks that git is asked for by their names
 
 
 class PlanFiles(NamedTuple):
@@ -123,19 +125,30 @@ class Reader:
     def named(self, tree: str, ids: Sequence[str]) -> dict[str, list[Entry]]:
         """For each id, the files in the states' folders whose name says that they are that task.
 
-        Git looks for them, so that a folder of ten thousand tasks costs what a folder of ten does.
+        Git looks for a few, so that a folder of ten thousand tasks costs what a folder of ten does;
+        for many the folders are read.
         """
         found: dict[str, list[Entry]] = {task: [] for task in ids}
         folders = [self.layout.folder(state) for state in self.layout.states]
-        for start in range(0, len(ids), 100):
-            names = [os.fsencode(task) for task in ids[start : start + 100] if "\0" not in task]
-            for path, mode, oid in self.view.files(
-                tree, [folder + name for folder in folders for name in names]
-            ):
-                task = id_from_name(path.rpartition(b"/")[2])
-                if task in found and self.layout.place(path):
-                    found[task].append((path, mode, oid))
+        if len(ids) > _MANY:
+            files = sorted(entry for folder in folders for entry in self._in_folder(tree, folder))
+        else:
+            names = [os.fsencode(task) for task in ids if "\0" not in task]
+            starts = [folder + name for folder in folders for name in names]
+            files = self.view.files(tree, starts) if starts else []
+        for path, mode, oid in files:
+            task = id_from_name(path.rpartition(b"/")[2])
+            if task in found and self.layout.place(path):
+                found[task].append((path, mode, oid))
         return found
+
+    def _in_folder(self, tree: str, folder: bytes) -> Iterator[Entry]:
+        """The entries of a folder that are no folders; none where it is not there, or is none."""
+        there = self.view.objects.entry(tree, folder.rstrip(b"/"))
+        if there is not None and there[0] == FOLDER:
+            for name, (mode, oid) in self.view.objects.tree(there[1]).items():
+                if mode != FOLDER:
+                    yield folder + name, mode, oid
 
     def proposal(self, path: bytes, mode: int, oid: str) -> ProposalFile:
         """A proposal as read; what is no regular file is none."""

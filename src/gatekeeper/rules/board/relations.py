@@ -8,13 +8,15 @@ from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import listed, quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gatekeeper.boards.board import Board
     from gatekeeper.model import Task
 
 OPEN = ("queued", "blocked")
 ENDED = ("done", "failed", "cancelled")
+
+_MOST_LOOKED = 1000  # dependencies that are looked at to tell one task's way round
 
 
 def _open(board: Board) -> Iterator[Task]:
@@ -114,30 +116,86 @@ def dependency_cycle(board: Board) -> Iterator[Found]:
 
     Mend: drop one of the dependencies on the way round.
     """
-    graph = {task.id: task for task in _open(board)}
-    for task in graph.values():
-        ring = _way_back(graph, task.id)
-        if ring:
+    tasks = list(_open(board))
+    graph: dict[str, dict[str, None]] = {task.id: {} for task in tasks}
+    for task in tasks:
+        graph[task.id] |= dict.fromkeys(name for name in task.depends_on if name in graph)
+    knots = _knots(graph)
+    for task in tasks:
+        knot = knots.get(task.id)
+        inward = [name for name in task.depends_on if knot is not None and knots.get(name) == knot]
+        if inward:
+            ring = _way_back(graph, task.id)
+            way = " → ".join(quoted(name) for name in (ring or [task.id, inward[0]])[:10])
             yield Found(
-                f"{quoted(task.id)} waits for itself: {' → '.join(quoted(name) for name in ring[:10])}",
+                f"{quoted(task.id)} waits for itself: {way}{'' if ring else ' → …'}",
                 path=task.path,
                 line=task.line("depends_on"),
                 help="Drop one of the dependencies on the way round.",
             )
 
 
-def _way_back(graph: Mapping[str, Task], start: str) -> list[str]:
-    """The shortest way from a task along its dependencies back to itself; empty where there is none."""
+def _knots(graph: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """The ids from which a way leads back to them, each with the same one id for all that are on ways round with it.
+
+    Strongly connected components (Kosaraju's two passes), in time that grows as the dependencies do:
+    a change may bring thousands of tasks.
+    """
+    back: dict[str, list[str]] = {name: [] for name in graph}
+    for here, names in graph.items():
+        for name in names:
+            back[name].append(here)
+    known: set[str] = set()
+    found: dict[str, str] = {}
+    for root in reversed(_as_left(graph)):
+        if root in known:
+            continue
+        known.add(root)
+        members = [root]
+        for here in members:
+            fresh = [name for name in back[here] if name not in known]
+            known.update(fresh)
+            members += fresh
+        if len(members) > 1 or root in graph[root]:
+            found |= dict.fromkeys(members, root)
+    return found
+
+
+def _as_left(graph: Mapping[str, Iterable[str]]) -> list[str]:
+    """All ids in the order in which a walk in depth is done with them."""
+    seen: set[str] = set()
+    done: list[str] = []
+    for root in graph:
+        todo = [] if root in seen else [(root, iter(graph[root]))]
+        seen.add(root)
+        while todo:
+            here, names = todo[-1]
+            name = next((name for name in names if name not in seen), None)
+            if name is None:
+                done.append(here)
+                todo.pop()
+            else:
+                seen.add(name)
+                todo.append((name, iter(graph[name])))
+    return done
+
+
+def _way_back(graph: Mapping[str, Iterable[str]], start: str) -> list[str]:
+    """The shortest way from a task along its dependencies back to itself; empty where that takes long to find."""
     came_from: dict[str, str] = {}
     todo = [start]
+    left = _MOST_LOOKED
     for here in todo:
-        for name in graph[here].depends_on:
+        for name in graph[here]:
+            left -= 1
+            if left < 0:
+                return []
             if name == start:
                 ring = [start, here]
                 while ring[-1] != start:
                     ring.append(came_from[ring[-1]])
                 return ring[::-1] if here != start else [start, start]
-            if name in graph and name not in came_from:
+            if name not in came_from:
                 came_from[name] = here
                 todo.append(name)
     return []
