@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 # The black-box cases that this project holds, by folder; they are run where they are there.
 CASES_AT ?= ../shared/cases
-CASES ?= gate
+CASES ?= gate protocol
 
 QUIET := --quiet --quiet
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -20,7 +20,7 @@ step = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types docs docs-check wheel cases unit bench clean distclean
+.PHONY: help demo test lint types docs docs-check wheel cases unit bench model chaos clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -73,6 +73,14 @@ unit: $(VENV)/.dev ## the tests, with the coverage of every branch
 
 bench: $(VENV)/.run ## time the check against bare git; prints a table and writes bench.json
 	@$(BIN)/python bench/run.py
+
+model: ## check the claim protocol's model with spin (Debian: apt install spin gcc)
+	@docs/model/check.sh
+
+SEEDS ?= 10
+STEPS ?= 60
+chaos: $(VENV)/.dev ## kill the claim commands at every step, for SEEDS seeds of STEPS steps
+	@$(BIN)/python tests/chaos/run.py --seeds $(SEEDS) --steps $(STEPS)
 
 clean: ## remove what was built, but for the environment
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json

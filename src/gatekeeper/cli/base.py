@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +36,20 @@ class World(NamedTuple):
     def in_ci(self) -> bool:
         """In CI is `GITHUB_ACTIONS=true` (CONTRACT 1)."""
         return self.environ.get("GITHUB_ACTIONS") == "true"
+
+
+format_option = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+"""`--format` of the commands that say what they did."""
+
+
+def tell(form: str, text: str, document: Mapping[str, object]) -> None:
+    """Say what was done, as text (made harmless line by line) or as JSON."""
+    if form == "json":
+        click.echo(json.dumps({"version": 1, **document}, indent=1))
+    else:
+        click.echo("\n".join(log_text(line) for line in text.split("\n")))
 
 
 def rule_infos() -> Mapping[str, RuleInfo]:

@@ -21,7 +21,7 @@ from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
 from gatekeeper.taskfile import id_from_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
     from gatekeeper.edges.reader import Entry, Reader
 
@@ -60,6 +60,18 @@ def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Sn
     return facts._replace(boards=(before, after), policy_problem=problem)
 
 
+class _Everything:
+    """Holds every path: nothing of a board is left unread."""
+
+    def __contains__(self, path: object) -> bool:
+        return True
+
+
+def whole(reader: Reader, tree: str) -> Board:
+    """All of a tree's board, under the reader's policy."""
+    return _board(reader, tree, _files(reader, tree), _Everything(), _Everything())
+
+
 def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:
     """Why the merged tree's policy can't be read, and the policy that its board is held against."""
     data = reader.file(merged, POLICY_PATH)
@@ -78,7 +90,7 @@ def _files(reader: Reader, tree: str) -> list[Entry]:
 
 
 def _board(
-    reader: Reader, tree: str, files: Sequence[Entry], touched: Collection[bytes], wanted: Collection[bytes]
+    reader: Reader, tree: str, files: Sequence[Entry], touched: Container[bytes], wanted: Container[bytes]
 ) -> Board:
     reader.read(oid for path, mode, oid in files if path in wanted and mode in REGULAR)
     spots = [spot for entry in files if entry[0] in wanted and (spot := reader.spot(*entry))]

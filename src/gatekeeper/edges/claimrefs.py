@@ -47,7 +47,9 @@ class LocalClaims:
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """As `edges.gather.ClaimSource.history`."""
-        return _history(self._view, self._repository.refs(_patterns(task, locks)), task, locks, question.now)
+        return read_history(
+            self._view, self._repository.refs(_patterns(task, locks)), task, locks, question.now
+        )
 
     def rooted(self, base: str, commit: str) -> bool:
         """As `edges.gather.ClaimSource.rooted`; a shallow clone may not know, and then says so."""
@@ -72,7 +74,7 @@ class RemoteClaims:
         self._remote.claims(task, locks)
         rows = self._view.refs(_patterns(task, locks))
         fetch = self._remote.missing if any(ref == refs.ARCHIVE for ref, _, _ in rows) else None
-        return _history(self._view, rows, task, locks, question.now, fetch)
+        return read_history(self._view, rows, task, locks, question.now, fetch)
 
     def rooted(self, base: str, commit: str) -> bool:
         """As `edges.gather.ClaimSource.rooted`."""
@@ -139,7 +141,7 @@ def _patterns(task: str, locks: Collection[str]) -> list[str]:
     return [refs.claim_ref(task), log, refs.ARCHIVE, *dict.fromkeys(refs.lock_ref(key) for key in locks)]
 
 
-def _history(
+def read_history(
     view: View,
     rows: Sequence[Row],
     task: str,

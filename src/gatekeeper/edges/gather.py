@@ -6,7 +6,6 @@ claims. Folders of a state are read as one tree object each, never file by file.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +13,7 @@ from gatekeeper import boards, lanes
 from gatekeeper.claims.history import History, counting
 from gatekeeper.edges.links import resolve_links
 from gatekeeper.edges.reader import Codes, Entry, PlanFiles, Reader
+from gatekeeper.edges.returns import Returns
 from gatekeeper.errors import HistoryMissing, PolicyInvalid, RemoteUnreachable, RepositoryUnreadable
 from gatekeeper.inscope import Scope
 from gatekeeper.model import REGULAR, Change, Claim, Lane, State
@@ -33,7 +33,7 @@ from gatekeeper.taskfile import id_from_name
 from gatekeeper.text import quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gatekeeper.boards.board import ProposalFile
     from gatekeeper.edges.git import View
@@ -303,41 +303,15 @@ class Gatherer(Reader):
         history = self.source.history(subject.id, before.locks if before else (), self.question)
         newest_first = [claim.base_commit for claim in reversed(history.claims)]
         rooted = self.source.rooted_all(self.base, newest_first)
+        back = Returns(self.view, self.layout, self.base, self.source.rooted)
         put_back = {
-            commit: self._put_back(subject.id, commit) for commit, is_rooted in rooted.items() if is_rooted
+            commit: back.since(commit, subject.id) for commit, is_rooted in rooted.items() if is_rooted
         }
         counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
         return facts._replace(
             oldest_commit=self.view.oldest(oldest),
             claims=Claims(history, tuple(counts), rooted, self._signatures(counts), self.source.where),
         )
-
-    def _put_back(self, task: str, since: str) -> bool:
-        """Whether a first-parent commit of `since..base` brought the task back into queued/ (CONTRACT 3).
-
-        A commit at which history is cut looks as if it had brought everything: then its parent is looked at first.
-        """
-        if since == self.base:
-            return False
-        looked: set[str] = set()
-        while True:
-            commit = next(self._bringing(task, since), None)
-            parents = (
-                self.view.objects.commit(commit).parents if commit in self.view.boundary() and commit else ()
-            )
-            if commit is None or not parents:
-                return commit is not None
-            if commit in looked or not self.source.rooted(self.base, parents[0]):
-                raise HistoryMissing("base's history is cut where a claim began", "Fetch the whole history.")
-            looked.add(commit)
-
-    def _bringing(self, task: str, since: str) -> Iterator[str]:
-        """The first-parent commits of `since..base`, newest first, after which the task is in queued/ anew."""
-        start = os.fsencode(self.layout.folder(State.QUEUED).decode() + task)
-        for commit, changes in self.view.first_parent_raw(since, self.base, [start]):
-            mine = [c for c in changes if id_from_name(c.path.rpartition(b"/")[2]) == task]
-            if any(c.added for c in mine) and not any(c.deleted for c in mine):
-                yield commit
 
     def _signatures(self, claims: Sequence[Claim]) -> Mapping[str, str | None]:
         """Why each signed claim of this branch's signature does not hold; None where it does."""

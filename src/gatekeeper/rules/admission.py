@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatekeeper.claims.admission import admits
 from gatekeeper.model import Lane, Severity, Task
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import quoted
@@ -11,7 +12,6 @@ from gatekeeper.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gatekeeper.plan import Milestone
     from gatekeeper.snapshot import Snapshot
 
 
@@ -82,13 +82,6 @@ def milestone_inactive(facts: Snapshot) -> Iterator[Found]:
         line=listing[0].line if listing else None,
         help="Have an operator list the task in an active milestone on base.",
     )
-
-
-def admits(milestone: Milestone, task: str) -> bool:
-    """Whether a milestone lets a task be worked on now (CONTRACT 3, admission)."""
-    if milestone.status == "active":
-        return task in milestone.tasks or task == milestone.integration_task
-    return milestone.status == "integrating" and task == milestone.integration_task
 
 
 def review_overdue(facts: Snapshot) -> Iterator[Found]:

@@ -19,7 +19,7 @@ from gatekeeper.edges.git.run import (
     start_git,
 )
 from gatekeeper.edges.tempfolder import make_folder, remove_folder
-from gatekeeper.errors import HistoryMissing
+from gatekeeper.errors import HistoryMissing, RepositoryUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -236,6 +236,17 @@ class View:
         raise HistoryMissing(
             f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
         )
+
+    def working_tree(self, top: Path, paths: Sequence[bytes]) -> str:
+        """A tree of what stands at some paths of a working tree now, tracked or not; written into the view alone."""
+        here = [os.fsdecode(path) for path in paths if os.path.lexists(top / os.fsdecode(path))]
+        env = self.env | {"GIT_WORK_TREE": os.fspath(top), "GIT_INDEX_FILE": os.fspath(self.path / "index")}
+        added = run_git(["add", "--force", "--all", "--", *here], env=env, cwd=top) if here else None
+        done = run_git(["write-tree"], env=env, cwd=top)
+        if done.status or (added and added.status):
+            why = (added or done).complaint or done.complaint
+            raise RepositoryUnreadable(f"git could not read the working tree: {why}", "Run `git status`.")
+        return done.out.decode().strip()
 
     def start_oldest(self, base: str, head: str) -> Running:
         """Ask git for the commits of `base..head`; `oldest` reads the answer."""

@@ -1,0 +1,271 @@
+"""`claim`, `renew`, `release`, `steal`: the claim protocol's commands."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from gatekeeper import holding
+from gatekeeper.claims.admission import Claimant
+from gatekeeper.edges.clone import Asked
+from gatekeeper.edges.desk import Desk
+from gatekeeper.errors import Refusal
+
+if TYPE_CHECKING:
+    from gatekeeper.cli.base import World
+from gatekeeper.cli.base import format_option, tell
+from gatekeeper.cli.heartbeat import keep_on
+from gatekeeper.edges import clock
+
+MINUTES = click.IntRange(1, 120)
+LONGER = 10
+"""Minutes by which a heartbeat's leases are longer than its interval, at the least (CONTRACT 3)."""
+
+agent_option = click.option(
+    "--agent", metavar="NAME", help="Who claims [GATEKEEPER_AGENT, else git's user.name]."
+)
+minutes_option = click.option(
+    "--minutes", type=MINUTES, metavar="N", help="The lease, 1 to 120 [the policy's: 30]."
+)
+sign_option = click.option(
+    "--sign", is_flag=True, help="Sign with git's user.signingKey; implied where base requires it."
+)
+remote_option = click.option(
+    "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
+)
+
+
+def opened(world: World, remote: str | None = None, *, local: bool = False) -> Desk:
+    """A desk in the clone where the command runs."""
+    asked = Asked(remote=remote, fetch=not local)
+    return Desk(world.cwd, world.environ, world.now, explicit=world.explicit, asked=asked)
+
+
+def agent_of(world: World, desk: Desk, given: str | None) -> str:
+    """`--agent`, else GATEKEEPER_AGENT, else git's user.name. Raises Refusal where there is none."""
+    name = (
+        given
+        or world.environ.get("GATEKEEPER_AGENT")
+        or (desk.repository.config.get("user.name") or [""])[-1]
+    )
+    if not name:
+        raise Refusal("who claims is not known", "Name yourself: --agent NAME, or GATEKEEPER_AGENT.")
+    return name
+
+
+def _ask(desk: Desk, minutes: int | None, *, sign: bool, local: bool = False) -> holding.Ask:
+    return holding.Ask(minutes or desk.reader.policy.lease.minutes, sign, local)
+
+
+@click.command(short_help="Claim a task for the current branch.")
+@click.argument("task", required=False)
+@click.option("--next", "next_", is_flag=True, help="Claim the first task that can be, by priority, then id.")
+@click.option("--again", is_flag=True, help="Take up again what is in review.")
+@click.option(
+    "--local", is_flag=True, help="Ask and tell no remote; the next renew that reaches it pushes the claim."
+)
+@agent_option
+@minutes_option
+@sign_option
+@remote_option
+@format_option
+@click.pass_obj
+def claim(
+    world: World,
+    task: str | None,
+    next_: bool,
+    again: bool,
+    local: bool,
+    agent: str | None,
+    minutes: int | None,
+    sign: bool,
+    remote: str | None,
+    form: str,
+) -> int:
+    """Claim TASK for the current branch, before the work: atomically, with its locks, for half an hour.
+
+    Base is fetched first: only what is queued there can be claimed. Who holds the claim already
+    gets it back, made good for base as it is now.
+
+    \b
+    Examples:
+      gatekeeper claim T-20260814-abcdef01 --agent backend
+      gatekeeper claim --next
+    """
+    if bool(task) == next_:
+        raise click.UsageError("name a task, or say --next")
+    with opened(world, remote, local=local) as desk:
+        claimant = Claimant(agent_of(world, desk, agent), desk.branch, again)
+        ask = _ask(desk, minutes, sign=sign, local=local)
+        taken = holding.claim(desk, task, claimant, ask) if task else holding.claim_next(desk, claimant, ask)
+        if taken is None:
+            tell(
+                form,
+                "nothing to claim: no queued task is free, admitted and within the caps",
+                {"command": "claim", "claimed": None},
+            )
+            return 0
+        _tell_taken(form, desk, taken)
+    return 0
+
+
+def _tell_taken(form: str, desk: Desk, taken: holding.Taken) -> None:
+    fields = taken.fields
+    locks = ", ".join(str(key) for key in _list(fields["locks"])) or "none"
+    revision = fields["planRevision"]
+    rev = f"rev {revision}" if revision is not None else "no plan"
+    text = f"claimed {fields['task']} for {fields['agent']} until {fields['expiresAt']}\n  ({rev} @ {desk.base_name}, locks: {locks})"
+    document = {
+        "command": "claim",
+        "how": taken.how,
+        "claimed": {k: v for k, v in fields.items() if k != "signature"},
+    }
+    tell(form, text, document)
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+@click.command(short_help="Give the current branch's claim a later expiry.")
+@click.argument("task", required=False)
+@click.option("--every", type=MINUTES, metavar="N", help="Keep on, every N minutes, 1 to 120, until stopped.")
+@click.option(
+    "--if-older", type=click.IntRange(1, 120), metavar="N", help="Only if the last renewal is N minutes old."
+)
+@agent_option
+@minutes_option
+@sign_option
+@remote_option
+@format_option
+@click.pass_obj
+def renew(
+    world: World,
+    task: str | None,
+    every: int | None,
+    if_older: int | None,
+    agent: str | None,
+    minutes: int | None,
+    sign: bool,
+    remote: str | None,
+    form: str,
+) -> int:
+    """Renew the current branch's claim: the claim and all its locks, by compare-and-swap.
+
+    \b
+    Examples:
+      gatekeeper renew
+      gatekeeper renew --every 10        a heartbeat, until it is stopped or the claim is lost
+      gatekeeper renew --if-older 5      for hooks that run often
+    """
+    if if_older and _young(world, task, minutes, if_older):
+        return 0
+    length = max(minutes or 0, every + LONGER) if every else minutes
+
+    def once() -> str:
+        at = world if world.given else world._replace(now=clock.now())
+        with opened(at, remote) as desk:
+            taken = holding.renew(desk, task, agent, _ask(desk, length, sign=sign))
+        return f"renewed {taken.fields['task']} until {taken.fields['expiresAt']}"
+
+    if every:
+        return keep_on(once, every * 60.0)
+    text = once()
+    words = text.split()
+    tell(form, text, {"command": "renew", "task": words[1], "expiresAt": words[3]})
+    return 0
+
+
+def _young(world: World, task: str | None, minutes: int | None, limit: int) -> bool:
+    """Whether the branch's claim was renewed less than `limit` minutes ago, as its expiry says. Asks no remote."""
+    with opened(world, local=True) as desk:
+        lease = minutes or desk.reader.policy.lease.minutes
+        try:
+            mine = holding.own_claim(desk, desk.store.learn(), task, None)
+        except Refusal:
+            return False
+        return mine.expires_at - desk.now > timedelta(minutes=lease - limit)
+
+
+@click.command(short_help="Log the current branch's claim, and free its task and locks.")
+@click.argument("task", required=False)
+@click.option(
+    "--outcome", type=click.Choice(["done", "failed", "abandoned"]), help="What came of it, for the log."
+)
+@agent_option
+@sign_option
+@remote_option
+@format_option
+@click.pass_obj
+def release(
+    world: World,
+    task: str | None,
+    outcome: str | None,
+    agent: str | None,
+    sign: bool,
+    remote: str | None,
+    form: str,
+) -> int:
+    """Release the current branch's claim: its final blob goes to the log, then its refs go.
+
+    With --outcome done the task is in review until base has it in done/, and is not given out again.
+
+    \b
+    Examples:
+      gatekeeper release --outcome done
+      gatekeeper release T-20260814-abcdef01 --outcome abandoned
+    """
+    with opened(world, remote) as desk:
+        fields = holding.release(desk, task, agent, outcome, sign=sign)
+        ended = f" as {outcome}" if outcome else ""
+        document = {"command": "release", "task": fields["task"], "outcome": outcome}
+        tell(form, f"released {fields['task']}{ended}", document)
+    return 0
+
+
+@click.command(short_help="Take over an expired claim.")
+@click.argument("task")
+@click.option("--override", is_flag=True, help="An operator's: take a live claim as well.")
+@click.option("--yes", is_flag=True, help="With --override: don't ask for the id again.")
+@agent_option
+@minutes_option
+@sign_option
+@remote_option
+@format_option
+@click.pass_obj
+def steal(
+    world: World,
+    task: str,
+    override: bool,
+    yes: bool,
+    agent: str | None,
+    minutes: int | None,
+    sign: bool,
+    remote: str | None,
+    form: str,
+) -> int:
+    """Take over TASK's expired claim, which is logged as stolen first.
+
+    A malformed claim, and the claim of a task that has left queued/, is cleared, and nothing is taken.
+
+    \b
+    Examples:
+      gatekeeper steal T-20260814-abcdef01 --agent backend
+      gatekeeper steal T-20260814-abcdef01 --override     a live claim; an operator's
+    """
+    if override and not yes:
+        said = click.prompt(
+            f"Type {task} to take over a live claim", default="", show_default=False, err=True
+        )
+        if said.strip() != task:
+            raise Refusal("that was not the task's id, so nothing is stolen", "Type the id, or say --yes.")
+    with opened(world, remote) as desk:
+        claimant = Claimant(agent_of(world, desk, agent), desk.branch)
+        taken = holding.steal(desk, task, claimant, _ask(desk, minutes, sign=sign), override=override)
+        if taken is None:
+            tell(form, f"cleared {task}", {"command": "steal", "cleared": task})
+        else:
+            _tell_taken(form, desk, taken)
+    return 0
