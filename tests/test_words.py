@@ -13,7 +13,9 @@ from gatekeeper.cli import COMMANDS, cli
 PROJECT = Path(__file__).parent.parent
 PLACES = sorted([*PROJECT.glob("src/gatekeeper/**/*.py"), *PROJECT.glob("docs/*.md"), *PROJECT.glob("*.md")])
 # In running text only what is marked as code, or stands at the end of a hint, is a command.
-CALL = re.compile(r"(?:`|: |Run |\$ |^ *)gatekeeper ([a-z]+)((?: (?:--?[a-z-]+|[A-Z]{2,}|T-[0-9a-f-]+))*)", re.MULTILINE)
+CALL = re.compile(
+    r"(?:`|: |Run |\$ |^ *)gatekeeper ([a-z]+)((?: (?:--?[a-z-]+|[A-Z]{2,}|T-[0-9a-f-]+))*)", re.MULTILINE
+)
 
 
 def options(name: str) -> set[str]:
