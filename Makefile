@@ -73,6 +73,7 @@ unit: $(VENV)/.dev ## the tests, with the coverage of every branch
 
 bench: $(VENV)/.run ## time the check against bare git; prints a table and writes bench.json
 	@$(BIN)/python bench/run.py
+	@$(BIN)/python bench/claims.py
 
 model: ## check the claim protocol's model with spin (Debian: apt install spin gcc)
 	@docs/model/check.sh
@@ -83,7 +84,7 @@ chaos: $(VENV)/.dev ## kill the claim commands at every step, for SEEDS seeds of
 	@$(BIN)/python tests/chaos/run.py --seeds $(SEEDS) --steps $(STEPS)
 
 clean: ## remove what was built, but for the environment
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json bench-claims.json
 
 distclean: clean ## remove the environment as well
 	rm -rf $(VENV)

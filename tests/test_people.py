@@ -48,7 +48,7 @@ def people(operators: tuple[str, ...] | None = None, forge: Told | None = None, 
         (people(operators=("bob", "@org/team")), "ann", Answer.UNKNOWN),
         (people(operators=("bob", "@org/team"), forge=Told()), "ann", Answer.YES),
         (people(operators=("bob", "@org/team"), forge=Told()), "mallory", Answer.NO),
-        (people(**{"operators": ("x",)}), "x", Answer.YES),
+        (people(operators=("x",)), "x", Answer.YES),
     ],
 )
 def test_who_operates(who: People, login: str | None, answer: Answer) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gatekeeper.edges.claimstore import ClaimStore
-from swarming import CLAIMS, LOCKS, LOG, NO_CAPS, Swarm, environment, git, task_id
+from swarming import CLAIMS, LOCKS, LOG, NO_CAPS, Swarm, environment, git, real_git, task_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -338,6 +339,64 @@ def test_a_remote_that_refuses_is_no_rival(two: Swarm) -> None:
     assert "not here" in ran.err
     assert two.refs() == {}
     assert two.refs(two.clones[0]) == {}
+
+
+def fake_git(folder: Path, push: str) -> str:
+    """A PATH on which `git push` does that instead, `$git` being the real one."""
+    folder.mkdir()
+    script = folder / "git"
+    text = f'#!/bin/sh\ngit="{real_git()}"\n[ "$1" = push ] || exec "$git" "$@"\n{push}\n'
+    script.write_text(text)
+    script.chmod(0o755)
+    return f"{folder}:{environment()['PATH']}"
+
+
+def test_a_push_whose_answer_is_lost_was_made_all_the_same(two: Swarm, tmp_path: Path) -> None:
+    path = fake_git(tmp_path / "bin", '"$git" "$@" >/dev/null 2>&1; exit 1')
+    for words in (["claim", ONE], ["renew"], ["release"]):
+        ran = two.call(two.agents[0], *words, now=T0, PATH=path)
+        assert ran.status == 0, ran.err
+        assert two.refs(two.clones[0]) == two.refs()
+
+
+def test_a_push_that_is_told_twice_was_made_once(two: Swarm, tmp_path: Path) -> None:
+    path = fake_git(tmp_path / "bin", '"$git" "$@" >/dev/null 2>&1; exec "$git" "$@"')
+    for words in (["claim", ONE], ["renew"], ["release"]):
+        assert two.call(two.agents[0], *words, now=T0, PATH=path).status == 0
+
+
+def test_a_push_that_another_has_outrun_is_none(two: Swarm, tmp_path: Path) -> None:
+    """The other's claim comes in between what was learnt and the push."""
+    a, b = two.agents
+    env = f'env -i GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GATEKEEPER_AGENT={b.name} PATH="{environment()["PATH"]}"'
+    other = f'{env} "{sys.executable}" -m gatekeeper --repo "{b.path}" --now {T0} claim {TWO} >/dev/null'
+    path = fake_git(tmp_path / "bin", f'{other}; exec "$git" "$@"')
+    ran = two.call(a, "claim", ONE, now=T0, PATH=path)
+    assert ran.status == 1
+    assert f"lock 'shared': reference already exists: {TWO}: {b.name} holds it" in ran.err
+    assert held(two, TWO)["agent"] == b.name
+    assert CLAIMS + ONE not in two.refs() | two.refs(a.clone)
+
+
+def test_whether_a_push_was_made_is_not_made_up(two: Swarm, tmp_path: Path) -> None:
+    assert two.remote
+    path = fake_git(
+        tmp_path / "bin", f'"$git" "$@" >/dev/null 2>&1; mv "{two.remote}" "{two.remote}.away"; exit 1'
+    )
+    ran = two.call(two.agents[0], "claim", ONE, now=T0, PATH=path)
+    assert ran.status == 2
+    assert "may have written the claim or not" in ran.err
+    two.remote.with_name("remote.git.away").rename(two.remote)
+    assert two.call(two.agents[0], "claim", ONE, "--format", "json", now=T0).report["how"] == "again"
+
+
+def test_files_that_git_has_under_lock_for_a_moment_are_waited_for(two: Swarm, tmp_path: Path) -> None:
+    assert two.remote
+    lock = two.remote / f"{CLAIMS}{ONE}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    path = fake_git(tmp_path / "bin", f'"$git" "$@"; status=$?; rm -f "{lock}"; exit $status')
+    assert two.call(two.agents[0], "claim", ONE, now=T0, PATH=path).status == 0
 
 
 def test_a_claim_made_locally_is_pushed_by_the_next_renewal(two: Swarm) -> None:

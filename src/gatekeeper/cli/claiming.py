@@ -100,6 +100,7 @@ def claim(
         claimant = Claimant(agent_of(world, desk, agent), desk.branch, again)
         ask = _ask(desk, minutes, sign=sign, local=local)
         taken = holding.claim(desk, task, claimant, ask) if task else holding.claim_next(desk, claimant, ask)
+        desk.follow_base()
         if taken is None:
             tell(
                 form,
@@ -167,6 +168,7 @@ def renew(
     def once() -> str:
         at = world if world.given else world._replace(now=clock.now())
         with opened(at, remote) as desk:
+            desk.follow_base()
             taken = holding.renew(desk, task, agent, _ask(desk, length, sign=sign))
         return f"renewed {taken.fields['task']} until {taken.fields['expiresAt']}"
 

@@ -89,11 +89,18 @@ def _from_root(desk: Desk, cwd: Path, paths: Iterable[str]) -> list[bytes]:
 
 
 def _staged(desk: Desk) -> list[bytes]:
-    """The paths whose staged content differs from HEAD, renames as two."""
+    """The paths whose staged content differs from HEAD, renames as two; in a merge, from what is merged as well."""
+    found = _differing(desk, "HEAD") if desk.repository.resolve(["HEAD"]) else _differing(desk)
+    if desk.repository.git("rev-parse", "--quiet", "--verify", "MERGE_HEAD").status == 0:
+        theirs = set(_differing(desk, "MERGE_HEAD"))
+        found = [path for path in found if path in theirs]
+    return found
+
+
+def _differing(desk: Desk, *commit: str) -> list[bytes]:
     index = {k: v for k, v in desk.environ.items() if k == "GIT_INDEX_FILE"}  # a partial commit's own
-    done = desk.repository.git_with(
-        index, "diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff"
-    )
+    flags = ["--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff"]
+    done = desk.repository.git_with(index, "diff", *flags, *commit, "--")
     if done.status:
         raise RepositoryUnreadable(f"git can't list what is staged: {done.complaint}", "Run git status.")
     return [path for path in done.out.split(b"\0") if path]
@@ -103,7 +110,10 @@ def _hook(world: World) -> int:
     """Answer a coding agent's PreToolUse hook: 0 lets the tool run, 2 and a reason refuse it."""
     try:
         call = json.loads(sys.stdin.read(1 << 22))
-        name = WRITERS.get(call["tool_name"])
+        tool = call["tool_name"]
+        if not isinstance(tool, str):
+            raise TypeError(tool)  # noqa: TRY301 -- answered below, like every call that is none
+        name = WRITERS.get(tool)
         if name is None:
             return 0
         path = str(call["tool_input"][name])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +20,22 @@ if TYPE_CHECKING:
 MARK = "# Written by `gatekeeper hooks install`; it is replaced by the next one."
 
 HOOKS = {
-    "pre-commit": "# May this branch write what is staged?\nexec gatekeeper guard --staged",
-    "pre-push": "# Would this branch be merged? `git push --no-verify` pushes work that is not finished.\n"
-    "exec gatekeeper check </dev/null",
+    "pre-commit": ("May this branch write what is staged?", "guard --staged"),
+    "pre-push": (
+        "Would this branch be merged? `git push --no-verify` pushes work that is not done.",
+        "check",
+    ),
 }
+"""Each hook: what it asks, in words, and the command that answers."""
+
+SCRIPT = """\
+#!/bin/sh
+{mark}
+# {asks}
+exec </dev/null
+command -v gatekeeper >/dev/null 2>&1 && exec gatekeeper {command}
+exec {python} -m gatekeeper {command}
+"""
 
 
 @click.group(short_help="Git hooks that ask the guard and the gate.")
@@ -48,8 +62,9 @@ def install(world: World) -> int:
             "Call `gatekeeper guard --staged` and `gatekeeper check` from it, or move it away.",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for name, body in HOOKS.items():
-        _write(folder / name, f"#!/bin/sh\n{MARK}\n{body}\n")
+    python = shlex.quote(sys.executable)  # git starts hooks with whatever PATH it has
+    for name, (asks, command) in HOOKS.items():
+        _write(folder / name, SCRIPT.format(mark=MARK, asks=asks, command=command, python=python))
         click.echo(log_text(f"wrote {folder / name}"))
     return 0
 

@@ -111,6 +111,8 @@ class Clone:
                 name = self.remote.default_branch()
             if name is not None:
                 return name
+        if not self.asked.fetch and (tracked := self._tracked()) is not None:
+            return tracked
         here = self.repository.resolve(["refs/heads/main", "refs/heads/master"])
         for name in ("main", "master"):
             if f"refs/heads/{name}" in here:
@@ -118,6 +120,34 @@ class Clone:
         raise RepositoryUnreadable(
             "there is no base branch: neither main nor master is here", "Name it with --base."
         )
+
+    def _tracked(self) -> str | None:
+        """The remote's base branch as this clone last heard of it; a ref of refs/remotes/."""
+        for remote in sorted(
+            self.repository.remotes(), key=lambda name: name != (self.asked.remote or "origin")
+        ):
+            names = dict.fromkeys(n for n in (self.repository.remote_head(remote), "main", "master") if n)
+            asked = [f"refs/remotes/{remote}/{name}" for name in names]
+            found = self.repository.resolve(asked)
+            if found:
+                return next(ref for ref in asked if ref in found)
+        return None
+
+    def branch_name(self, ref: str) -> str:
+        """The base branch's own name, of whatever spelling."""
+        for remote in self.repository.remotes():
+            for start in (f"refs/remotes/{remote}/", f"remotes/{remote}/", f"{remote}/"):
+                ref = ref.removeprefix(start)
+        return ref.removeprefix("refs/heads/")
+
+    def follow(self, branch: str, tip: str) -> None:
+        """Let this clone hear of base's tip as well, so that what asks no remote (the guard) knows the same base."""
+        if self.remote is None:
+            return
+        tracking = f"refs/remotes/{self.remote.name}/{branch}"
+        if self.repository.resolve([tracking]).get(tracking) != tip:
+            spec = f"+refs/heads/{branch}:{tracking}"
+            self.repository.git("fetch", "--quiet", "--no-tags", "--", self.remote.name, spec)
 
     def _remote_tip(self, remote: Remote, base: str) -> str | None:
         """Base's tip on the remote where that has such a branch; a commit, or a branch it has not, as it is here."""

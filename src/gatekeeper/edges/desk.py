@@ -54,11 +54,7 @@ class Desk:
         try:
             question = self.clone.complete(Question(Tip("", None), Tip("HEAD", None), now))
             self.branch = question.branch
-            self.base_name = (
-                question.base.ref.rpartition("/")[2]
-                if question.base.ref.startswith("refs/")
-                else question.base.ref
-            )
+            self.base_name = self.clone.branch_name(question.base.ref)
             self.base = question.base.commit or ""
             self.reader = Reader(question, self.clone.view, rules.Codes())
             self.base_tree = self.clone.view.objects.commit(self.base).tree
@@ -83,6 +79,10 @@ class Desk:
         data = self.reader.file(self.base_tree, POLICY_PATH)
         if data is not None:
             self.reader.use_policy(self.reader.parse_policy(data))
+
+    def follow_base(self) -> None:
+        """Let the clone's own refs know base as it is now, for the guard."""
+        self.clone.follow(self.base_name, self.base)
 
     # -- base --------------------------------------------------------------------
 
