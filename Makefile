@@ -20,7 +20,7 @@ step = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types docs docs-check wheel cases unit bench model chaos clean distclean
+.PHONY: help demo test lint types docs docs-check wheel cases unit bench chaos clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,13 +75,11 @@ bench: $(VENV)/.run ## time the check against bare git; prints a table and write
 	@$(BIN)/python bench/run.py
 	@$(BIN)/python bench/claims.py
 
-model: ## check the claim protocol's model with spin (Debian: apt install spin gcc)
-	@docs/model/check.sh
-
 SEEDS ?= 10
+SEED ?= 1
 STEPS ?= 60
 chaos: $(VENV)/.dev ## kill the claim commands at every step, for SEEDS seeds of STEPS steps
-	@$(BIN)/python tests/chaos/run.py --seeds $(SEEDS) --steps $(STEPS)
+	@$(BIN)/python tests/chaos/run.py --seed $(SEED) --seeds $(SEEDS) --steps $(STEPS)
 
 clean: ## remove what was built, but for the environment
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json bench-claims.json

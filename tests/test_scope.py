@@ -203,6 +203,16 @@ def test_a_list_answers_with_its_first_pattern_that_holds(patterns: list[str], p
     assert Patterns(patterns).match(path) == (alone[0] if alone else None)
 
 
+@given(
+    patterns=st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join), max_size=4),
+    path=st.sampled_from(sorted(NASTY)),
+    ignore_case=st.booleans(),
+)
+def test_holding_is_matching(patterns: list[str], path: bytes, ignore_case: bool) -> None:
+    among = Patterns(patterns, ignore_case=ignore_case)
+    assert among.holds(path) == (among.match(path) is not None)
+
+
 @given(pattern=st.text(max_size=20), path=st.binary(max_size=20))
 def test_nothing_makes_it_fail(pattern: str, path: bytes) -> None:
     for ignore_case in (False, True):

@@ -40,6 +40,7 @@ class Scope:
         self._layout = layout
         self._authority = authority
         self._own = frozenset(own)
+        self._never = {POLICY_PATH, SIGNERS_PATH, layout.plan, layout.manifest}
         self._paths = Patterns(authority.paths if authority else ())
         self._forbid = Patterns(authority.forbid if authority else ())
         self._protected = Patterns(policy.protected, ignore_case=True)
@@ -52,7 +53,7 @@ class Scope:
         """Whether a change is a new queued task that the policy lets come with the work (GK147)."""
         place = self._layout.place(change.path)
         queued = place is not None and place.state is State.QUEUED and change.path not in self._own
-        return queued and change.new_regular and self._queue.match(change.path) is not None
+        return queued and change.new_regular and self._queue.holds(change.path)
 
     def judge(self, change: Change) -> str | None:
         """The code of the finding that a changed path gets; None where it is inside."""
@@ -62,10 +63,15 @@ class Scope:
         if path.startswith(self._layout.tasks) and self._layout.place(path) is not None:
             if not self.proposed(change):
                 return OTHER_TASK
-            return FORBIDDEN if self._forbid.match(path) is not None else None
-        if self._forbid.match(path) is not None:
+            return FORBIDDEN if self._forbid.holds(path) else None
+        if self._forbid.patterns and self._forbid.holds(path):
             return FORBIDDEN
-        if change.new_regular and self._allowed.match(path) is not None and not self._untouchable(path):
+        if (
+            not change.old_mode
+            and change.new_regular
+            and self._allowed.holds(path)
+            and not self._untouchable(path)
+        ):
             return None
         if self._guarded(path):
             return PROTECTED
@@ -73,7 +79,7 @@ class Scope:
             return None
         if change.gitlink and not names(self._authority.paths, path):
             return SUBMODULE
-        return None if self._paths.match(path) is not None else OUTSIDE
+        return None if self._paths.holds(path) else OUTSIDE
 
     def holds(self, change: Change) -> bool:
         """Whether a changed path is inside the authority."""
@@ -92,7 +98,7 @@ class Scope:
             return holds_below(self._authority.paths, path) and not may_hold_below(
                 self._authority.forbid, path
             )
-        return self._forbid.match(path) is None and self._paths.match(path) is not None
+        return self._forbid.match(path) is None and self._paths.holds(path)
 
     def _guards_below(self, folder: bytes) -> bool:
         """Whether something protected, or the board's, can stand below a folder, in any case of letters."""
@@ -106,13 +112,13 @@ class Scope:
 
     def _untouchable(self, path: bytes) -> bool:
         """What no authority and no policy can open to a task."""
-        return path in (POLICY_PATH, SIGNERS_PATH) or self._layout.never_in_scope(path)
+        return path in self._never
 
     def _guarded(self, path: bytes) -> bool:
         """Protected, and not named by the authority as that very path with no wildcard."""
-        if self._untouchable(path):
+        if path in self._never:
             return True
-        if self._protected.match(path) is None:
+        if not self._protected.holds(path):
             return False
         return self._authority is None or not names(self._authority.paths, path)
 

@@ -37,6 +37,13 @@ class Patterns:
         self._exact = _matcher(self.patterns, folded=False)
         self._folded = _matcher(self.patterns, folded=True) if ignore_case else None
 
+    def holds(self, path: bytes) -> bool:
+        """Whether some pattern holds a path: `match`, for those who need not know which."""
+        if self._folded is None:
+            return self._exact.any(path)
+        folded = fold(path)
+        return self._folded.any(folded) or (folded != path and self._exact.any(path))
+
     def match(self, path: bytes) -> str | None:
         """The first pattern that holds a path (bytes, from the repository's root), or None."""
         if self._folded is None:
@@ -68,13 +75,14 @@ def fold(path: bytes) -> bytes:
 class _Matcher:
     """Finds the place of the first pattern that holds a path; the number of patterns where none does."""
 
-    __slots__ = ("_names", "_none", "_order", "_plain", "_starts", "_wild")
+    __slots__ = ("_names", "_needles", "_none", "_order", "_plain", "_starts", "_wild")
 
     def __init__(self, globs: Sequence[Glob], *, folded: bool) -> None:
         self._none = len(globs)
         self._plain: list[tuple[int, bytes | None, bytes]] = []
         self._order: list[int] = []
         wild: list[bytes] = []
+        needles: list[bytes] = []
         for place, glob in enumerate(globs):
             if glob.readings and glob.plain is not None:
                 name, start = glob.plain
@@ -84,11 +92,22 @@ class _Matcher:
             elif glob.readings:
                 readings = [_fold_reading(r) for r in glob.readings] if folded else glob.readings
                 # The empty group at its end tells which of the patterns it was.
+                needles += map(_needle, readings)
                 wild.append(b"(?:" + b"|".join(map(_expression, readings)) + b")()")
                 self._order.append(place)
         self._wild = re.compile(b"|".join(wild)) if wild else None
+        # Most paths hold none of the plain bytes that the wildcards stand between: no need to ask the expression.
+        self._needles = () if b"" in needles else tuple(dict.fromkeys(needles))
         self._names = frozenset(name for _, name, _ in self._plain if name is not None)
         self._starts = tuple(start for _, _, start in self._plain)
+
+    def any(self, path: bytes) -> bool:
+        """Whether some pattern holds the path."""
+        if path.startswith(self._starts) or path in self._names:
+            return True
+        if self._wild is None or not _any_in(self._needles, path):
+            return False
+        return self._wild.match(path) is not None
 
     def first(self, path: bytes) -> int:
         """The place of the first pattern that holds the path, from 0."""
@@ -96,6 +115,8 @@ class _Matcher:
         if path.startswith(self._starts) or path in self._names:
             held = (place for place, name, start in self._plain if path.startswith(start) or path == name)
             found = next(held, found)
+        if not _any_in(self._needles, path):
+            return found
         if self._wild is not None and (hit := self._wild.match(path)) and hit.lastindex:
             return min(found, self._order[hit.lastindex - 1])
         return found
@@ -116,6 +137,26 @@ def _expression(reading: Reading) -> bytes:
         start = b"" if number == 1 and reading[0] != DEEP else b"(?:[^/]*+/)*?"
         parts.append(b"(?>" + start + b"/".join(map(_name, run)) + end + b")")
     return b"".join(parts)
+
+
+def _any_in(needles: tuple[bytes, ...], path: bytes) -> bool:
+    """Whether a path holds one of the needles, or there are none to look for."""
+    for needle in needles:
+        if needle in path:
+            return True
+    return not needles
+
+
+def _needle(reading: Reading) -> bytes:
+    """The longest run of single bytes that every path which fits a reading holds; empty where there is none."""
+    best = b""
+    for segment in reading:
+        if segment == DEEP:
+            continue
+        for single, run in groupby(segment, lambda token: token != STAR and token & token - 1 == 0):
+            plain = bytes(token.bit_length() - 1 for token in run) if single else b""
+            best = max(best, plain, key=len)
+    return best
 
 
 def _name(segment: Segment) -> bytes:

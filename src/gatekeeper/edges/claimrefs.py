@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import LARGEST, parse
 from gatekeeper.claims.history import History
+from gatekeeper.edges.git import parse_refs
 from gatekeeper.errors import HistoryMissing
 from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK, Claim, Malformed
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from gatekeeper.edges.git import Repository, View
+    from gatekeeper.edges.git import Repository, Running, View
     from gatekeeper.edges.remote import Remote
     from gatekeeper.question import Question
 
@@ -44,12 +45,19 @@ class LocalClaims:
     def __init__(self, repository: Repository, view: View) -> None:
         self._repository = repository
         self._view = view
+        self._asked: dict[tuple[str, ...], Running] = {}
+
+    def expect(self, task: str, locks: Collection[str]) -> None:
+        """As `edges.gather.ClaimSource.expect`: git begins to list the refs."""
+        patterns = _patterns(task, locks)
+        self._asked[tuple(patterns)] = self._repository.start_refs(patterns)
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """As `edges.gather.ClaimSource.history`."""
-        return read_history(
-            self._view, self._repository.refs(_patterns(task, locks)), task, locks, question.now
-        )
+        patterns = _patterns(task, locks)
+        asked = self._asked.pop(tuple(patterns), None)
+        rows = parse_refs(asked.done()) if asked else self._repository.refs(patterns)
+        return read_history(self._view, rows, task, locks, question.now)
 
     def rooted(self, base: str, commit: str) -> bool:
         """As `edges.gather.ClaimSource.rooted`; a shallow clone may not know, and then says so."""
@@ -68,6 +76,9 @@ class RemoteClaims:
         self._remote = remote
         self._deepen = deepen
         self.where = f"on remote {remote.name!r}"
+
+    def expect(self, task: str, locks: Collection[str]) -> None:
+        """As `edges.gather.ClaimSource.expect`: nothing is fetched on a guess."""
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """As `edges.gather.ClaimSource.history`."""

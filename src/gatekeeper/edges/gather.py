@@ -48,6 +48,9 @@ class ClaimSource(Protocol):
 
     where: str
 
+    def expect(self, task: str, locks: Collection[str]) -> None:
+        """The history of this task will probably be asked for."""
+
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """Every claim of one task, standing or logged, and what its locks' refs hold."""
 
@@ -178,6 +181,7 @@ class Gatherer(Reader):
         new = [self.spot(c.path, c.new_mode, c.new_oid) for c in touched if not c.deleted]
         before, after = [s for s in old if s], [s for s in new if s]
         ids = list(dict.fromkeys(name for spot in (*before, *after) for name in ids_of(spot)))
+        self._expect_claims(before, after)
         waits = (name for spot in before for name in spot.task.depends_on)
         self._on_base = self.named(self.base_tree, list(dict.fromkeys((*ids, *waits))))
         merging = self._merging(touched)
@@ -190,6 +194,15 @@ class Gatherer(Reader):
             )
             for i in ids
         ]
+
+    def _expect_claims(self, before: Sequence[Spot], after: Sequence[Spot]) -> None:
+        """Where one task plainly goes from queued/ to done/, let its claims be looked for while its places are."""
+        gone, come = (
+            [s for s in spots if s.state is state]
+            for spots, state in ((before, State.QUEUED), (after, State.DONE))
+        )
+        if len(gone) == len(come) == 1 and gone[0].task.id == come[0].task.id:
+            self.source.expect(gone[0].task.id, gone[0].task.locks)
 
     def _merging(self, touched: Sequence[Change]) -> Callable[[str], list[Entry]]:
         """Where a task's named files stand after the merge: where they stand on base, but for what the change does."""

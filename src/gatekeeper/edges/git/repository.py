@@ -137,7 +137,11 @@ class Repository:
 
     def refs(self, patterns: Sequence[str]) -> list[tuple[str, str, str]]:
         """`(ref, object name, object type)` of what stands at or below each of `patterns`."""
-        return parse_refs(self.git("for-each-ref", REF_FORMAT, *patterns))
+        return parse_refs(self.start_refs(patterns).done())
+
+    def start_refs(self, patterns: Sequence[str]) -> Running:
+        """Ask git for refs; `parse_refs` reads the answer."""
+        return start_git(["for-each-ref", REF_FORMAT, *patterns], env=self.env, cwd=self.cwd)
 
     def uncommitted(self) -> Running | None:
         """A git that looks for uncommitted changes while we do something else; None in a bare repository."""

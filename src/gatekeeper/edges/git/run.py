@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.errors import RepositoryUnreadable
-from gatekeeper.model import ABSENT, Change
+from gatekeeper.model import ABSENT, FOLDER, GITLINK, REGULAR, SYMLINK, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -160,8 +160,14 @@ def as_environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
 _CHANGE = re.compile(rb":(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*\0([^\0]+)\0", re.DOTALL)
 
 
+# The modes that git's diffs name, read once: there are six of them, and two in every line.
+_MODES = {b"%06o" % mode: mode for mode in (0, *REGULAR, FOLDER, SYMLINK, GITLINK)}
+
+
 def parse_changes(raw: bytes) -> Iterator[Change]:
     """What `--raw -z --no-abbrev --no-renames` printed, as changes."""
+    make, modes = Change._make, _MODES
     for old_mode, new_mode, old_oid, new_oid, path in _CHANGE.findall(raw):
-        old, new = int(old_mode, 8), int(new_mode, 8)
-        yield Change(path, old, new, old_oid.decode() if old else ABSENT, new_oid.decode() if new else ABSENT)
+        old = modes[old_mode] if old_mode in modes else int(old_mode, 8)
+        new = modes[new_mode] if new_mode in modes else int(new_mode, 8)
+        yield make((path, old, new, old_oid.decode() if old else ABSENT, new_oid.decode() if new else ABSENT))
