@@ -20,7 +20,7 @@ step = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types docs docs-check wheel cases unit bench chaos clean distclean
+.PHONY: help demo test lint types docs docs-check wheel cases unit bench model chaos clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +74,9 @@ unit: $(VENV)/.dev ## the tests, with the coverage of every branch
 bench: $(VENV)/.run ## time the check against bare git; prints a table and writes bench.json
 	@$(BIN)/python bench/run.py
 	@$(BIN)/python bench/claims.py
+
+model: ## check the claim protocol's model with spin (Debian: apt install spin gcc)
+	@docs/model/check.sh
 
 SEEDS ?= 10
 SEED ?= 1
