@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gatekeeper.edges.claimstore import ClaimStore
+from gatekeeper.edges.claimstore import ClaimStore, pushed
+from gatekeeper.edges.git import Done
 from swarming import CLAIMS, LOCKS, LOG, NO_CAPS, Swarm, environment, git, real_git, task_id
 
 if TYPE_CHECKING:
@@ -541,3 +542,8 @@ def test_next_looks_past_the_first_tasks_of_a_long_board(tmp_path: Path) -> None
         refs.append(f"create {LOG}{task_id(number)}/20260310T082000000Z {oid}\n")
     git(swarm.authority, "update-ref", "--stdin", stdin="".join(refs))
     assert swarm.call(a, "claim", "--next", now=T31).out.startswith(f"claimed {task_id(55)} ")
+
+
+def test_a_push_of_which_the_server_did_not_report_has_no_mark() -> None:
+    out = b"To x\n!\tabc:refs/swarm/a\t[remote failure] (remote failed to report status)\n*\tabc:refs/swarm/b\t[new reference]\nDone\n"
+    assert pushed(Done(1, out, b"")) == {"refs/swarm/b": "*"}

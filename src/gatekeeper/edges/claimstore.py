@@ -300,7 +300,7 @@ class ClaimStore:
             _breathe(attempt)  # nobody was first: git's server had its own files under lock
         raise RemoteUnreachable(
             f"remote {self._name!r} did not take the claim: {said}",
-            "Look at the network and at who may push; nothing was written.",
+            "Look at the network and at who may push; should it land after all, it ends with its lease.",
         )
 
     @property
@@ -367,10 +367,13 @@ def _breathe(attempt: int) -> None:
 
 
 def pushed(done: Done) -> Mapping[str, str]:
-    """What `push --porcelain` says of each ref: its mark."""
+    """What `push --porcelain` says of each ref: its mark.
+
+    A ref of which the server did not report (`[remote failure]`) has none: what became of it is not known.
+    """
     marks = {}
     for line in os.fsdecode(done.out).splitlines():
         parts = line.split("\t")
-        if len(parts) >= 3 and len(parts[0]) == 1:  # noqa: PLR2004 -- mark, from:to, summary
+        if len(parts) >= 3 and len(parts[0]) == 1 and "[remote failure]" not in parts[2]:  # noqa: PLR2004
             marks[parts[1].rpartition(":")[2]] = parts[0]
     return marks
