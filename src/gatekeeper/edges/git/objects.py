@@ -24,21 +24,6 @@ _TREE_ENTRY = {
     32: re.compile(rb"([0-7]+) ([^\0]+)\0(.{32})", re.DOTALL),
 }
 
-# What a user's environment may say to git: how to reach a remote, and what their own settings are.
-# Everything else of GIT_* (another index, another object folder, a hook's GIT_DIR) stays outside.
-_KEPT = re.compile(
-    r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|PROXY_COMMAND|PROXY_SSL_.*|SSL_.*|HTTP_.*|CURL_.*|ALLOW_PROTOCOL"
-    r"|PROTOCOL_FROM_USER|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM|CONFIG_COUNT|CONFIG_KEY_\d+|CONFIG_VALUE_\d+"
-    r"|CONFIG_PARAMETERS|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|EXEC_PATH|TRACE.*|TEST_.*)",
-)
-_ALWAYS = {
-    "LC_ALL": "C",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-}
-
-
 # Parents stand right behind the tree: git takes no later line for one, so neither do we.
 _COMMIT = re.compile(
     rb"tree (?P<tree>[0-9a-f]+)\n(?P<parents>(?:parent [0-9a-f]+\n)*)"
