@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.model import Authority, Defect, Task
-from gatekeeper.taskfile import FAILURES, MOST, Field, Form, id_from_name, one_line, parse_task, texts
+from gatekeeper.taskfile import FAILURES, MOST, Field, Form, one_line, parse_task, texts
+from gatekeeper.taskname import id_from_name
 
 TODAY = date(2026, 8, 20)
 ID = "T-20260814-abcdef01"

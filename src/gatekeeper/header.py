@@ -7,12 +7,11 @@ else, and what could be read in two ways is refused. Source of the rules: CONTRA
 matter is read strictly". Lines count from 1, in the file.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import yaml
 from frontmatter.default_handlers import BaseHandler
@@ -20,9 +19,6 @@ from yaml.resolver import Resolver
 
 from gatekeeper.model import Defect
 from gatekeeper.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_FILE = 1024 * 1024
 """Bytes of the largest file that is read."""
@@ -62,7 +58,7 @@ class Text(NamedTuple):
 class List(NamedTuple):
     """A list, in block or in flow style."""
 
-    items: tuple[Node, ...]
+    items: "tuple[Node, ...]"
     line: int
 
 
@@ -72,10 +68,10 @@ class Map(NamedTuple):
     A look-up goes through the keys: headers have a dozen, and hostile ones are asked for as few.
     """
 
-    items: tuple[tuple[Text, Node], ...]
+    items: "tuple[tuple[Text, Node], ...]"
     line: int
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> "Node | None":
         """The value at a key, None where the key is absent."""
         return next((value for name, value in self.items if name.value == key), None)
 

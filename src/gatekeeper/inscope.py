@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gatekeeper.model import Authority, Change, State
+from gatekeeper.model import REGULAR, Authority, Change, State
 from gatekeeper.scope import Patterns, fold, holds_below, may_hold_below, names
 from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from gatekeeper.boards import Layout
     from gatekeeper.policy import Policy
@@ -24,6 +24,8 @@ OTHER_TASK, FORBIDDEN, PROTECTED, SUBMODULE, OUTSIDE = "GK144", "GK142", "GK143"
 # a name's end and all behind a colon.
 _GIT_FOLDER = re.compile(rb"(?:^|[/\\])(?:\.git|git~[0-9]+)[. ]*(?:[/\\:]|$)")
 _ANYWHERE = re.compile(r"(?:\*\*/)+(?!\*\*|$)")
+_PLAIN = frozenset((0, *REGULAR))  # modes of a regular file, or of none
+_MANY = 100  # changes that are worth a look at all of them at once
 _DEEPEST = 100  # names of a folder; one deeper down is taken to hold something protected
 
 
@@ -80,6 +82,37 @@ class Scope:
         if change.gitlink and not names(self._authority.paths, path):
             return SUBMODULE
         return None if self._paths.holds(path) else OUTSIDE
+
+    def judge_all(self, changes: Sequence[Change]) -> dict[str, list[Change]]:
+        """The changes that get a finding, by its code."""
+        judged: dict[str, list[Change]] = {}
+        for change in self._doubtful(changes):
+            if (code := self.judge(change)) is not None:
+                judged.setdefault(code, []).append(change)
+        return judged
+
+    def _doubtful(self, changes: Sequence[Change]) -> Sequence[Change]:
+        """All changes but those that are plainly inside: asking for each of thousands takes long.
+
+        Plainly inside are regular files below a folder that the authority spells out, if the board,
+        and what is protected or forbidden, can hold none of them.
+        """
+        if self._authority is None or len(changes) < _MANY:
+            return changes
+        starts, plain = self._paths.starts, _PLAIN
+        inside: list[bytes] = []
+        doubtful: list[Change] = []
+        for change in changes:
+            path, old_mode, new_mode, _, _ = change
+            if new_mode in plain and old_mode in plain and path.startswith(starts):
+                inside.append(path)
+            else:
+                doubtful.append(change)
+        listed = b"\0" + b"\0\0".join(inside) + b"\0"
+        board = b"\0" + self._layout.tasks in listed or not self._never.isdisjoint(inside)
+        if board or self._protected.may_hold_one_of(listed) or self._forbid.may_hold_one_of(listed):
+            return changes
+        return doubtful
 
     def holds(self, change: Change) -> bool:
         """Whether a changed path is inside the authority."""

@@ -5,15 +5,11 @@ Object names are lower-case hex text (40 digits for SHA-1, 64 for SHA-256), and
 `ABSENT` stands for "no object" on one side of a change.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
+from datetime import date, datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import date, datetime
+from typing import Any, NamedTuple
 
 ABSENT = ""
 """The object name of a side of a change that does not exist."""
@@ -112,7 +108,7 @@ class Authority(NamedTuple):
     forbid: tuple[str, ...] = ()
     other: tuple[tuple[str, str], ...] = ()
 
-    def means_same(self, them: Authority) -> bool:
+    def means_same(self, them: "Authority") -> bool:
         """Lists as sets, absent as empty (CONTRACT 5, GK131)."""
         return (
             set(self.paths) == set(them.paths)

@@ -44,6 +44,21 @@ class Patterns:
         folded = fold(path)
         return self._folded.any(folded) or (folded != path and self._exact.any(path))
 
+    @property
+    def starts(self) -> tuple[bytes, ...]:
+        """What begins so (a folder, with its slash) is held for sure, by a pattern without a wildcard before it."""
+        return self._exact.starts
+
+    def may_hold_one_of(self, listed: bytes) -> bool:
+        r"""Whether some pattern could hold one of many paths; false says for sure that none does.
+
+        `listed` holds the paths with a NUL before and behind each: a few searches through it take
+        far less time than asking for each path.
+        """
+        if self._folded is None:
+            return self._exact.may_hold_one_of(listed)
+        return not listed.isascii() or self._folded.may_hold_one_of(listed.lower())
+
     def match(self, path: bytes) -> str | None:
         """The first pattern that holds a path (bytes, from the repository's root), or None."""
         if self._folded is None:
@@ -75,7 +90,7 @@ def fold(path: bytes) -> bytes:
 class _Matcher:
     """Finds the place of the first pattern that holds a path; the number of patterns where none does."""
 
-    __slots__ = ("_names", "_needles", "_none", "_order", "_plain", "_starts", "_wild")
+    __slots__ = ("_names", "_needles", "_none", "_order", "_plain", "_wild", "starts")
 
     def __init__(self, globs: Sequence[Glob], *, folded: bool) -> None:
         self._none = len(globs)
@@ -99,20 +114,28 @@ class _Matcher:
         # Most paths hold none of the plain bytes that the wildcards stand between: no need to ask the expression.
         self._needles = () if b"" in needles else tuple(dict.fromkeys(needles))
         self._names = frozenset(name for _, name, _ in self._plain if name is not None)
-        self._starts = tuple(start for _, _, start in self._plain)
+        self.starts = tuple(start for _, _, start in self._plain)
 
     def any(self, path: bytes) -> bool:
         """Whether some pattern holds the path."""
-        if path.startswith(self._starts) or path in self._names:
+        if path.startswith(self.starts) or path in self._names:
             return True
         if self._wild is None or not _any_in(self._needles, path):
             return False
         return self._wild.match(path) is not None
 
+    def may_hold_one_of(self, listed: bytes) -> bool:
+        """As `Patterns.may_hold_one_of`, of paths that are folded as these patterns are."""
+        if any(b"\0" + start in listed for start in self.starts):
+            return True
+        if any(b"\0" + name + b"\0" in listed for name in self._names):
+            return True
+        return self._wild is not None and _any_in(self._needles, listed)
+
     def first(self, path: bytes) -> int:
         """The place of the first pattern that holds the path, from 0."""
         found = self._none
-        if path.startswith(self._starts) or path in self._names:
+        if path.startswith(self.starts) or path in self._names:
             held = (place for place, name, start in self._plain if path.startswith(start) or path == name)
             found = next(held, found)
         if not _any_in(self._needles, path):

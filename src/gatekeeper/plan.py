@@ -5,17 +5,13 @@ Each parser gives either a value or at least one defect, never both: half a mani
 teams keep notes there. Source of the rules: CONTRACT 2; the codes are GK301 and GK311.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from gatekeeper import header
 from gatekeeper.header import List, Map
 from gatekeeper.model import Defect
 from gatekeeper.text import quoted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
 
 PLAN_STATUSES = ("draft", "approved")
 MILESTONE_STATUSES = ("planned", "active", "integrating", "done")

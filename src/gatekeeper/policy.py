@@ -5,11 +5,12 @@ defaults are theirs, and `json_schema` and `rows` say the same to editors and re
 that is not known is an error at every level, so that a misspelt safeguard is never a silent gap.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping  # noqa: TC003  # the annotations are read at run time
-from datetime import date  # noqa: TC003  # the annotations are read at run time
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import (
+    Collection,
+    Mapping,
+)
+from datetime import date
+from typing import Annotated, Any, NamedTuple
 
 from gatekeeper import header, scope
 from gatekeeper.errors import PolicyInvalid
@@ -28,9 +29,6 @@ from gatekeeper.options import (
 )
 from gatekeeper.settings import Clash, Row, Setting, Table
 from gatekeeper.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 POLICY_PATH = ".github/gatekeeper.yml"
 """Where the policy stands in a tree."""

@@ -1,13 +1,9 @@
 """What is asked of the gate."""
 
-from __future__ import annotations
+from datetime import datetime
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from gatekeeper.model import Tip
+from gatekeeper.model import Tip
 
 
 class Question(NamedTuple):

@@ -9,19 +9,14 @@ A field's annotation carries its kind and its docs, its default is the class's o
 settings for the docs; so parser, defaults, schema and docs cannot drift apart.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from gatekeeper import header
+from gatekeeper.header import Node
 from gatekeeper.options import Kind, Maybe, Schema, UnfitError, nearest
 from gatekeeper.text import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from gatekeeper.header import Node
 
 T = TypeVar("T")
 

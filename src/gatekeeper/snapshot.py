@@ -3,22 +3,17 @@
 `edges/gather.py` fills a Snapshot; the rules look at it and at nothing else.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from gatekeeper.boards import Layout
 from gatekeeper.boards.board import Board
+from gatekeeper.claims.history import History
 from gatekeeper.model import NOTHING, Change, Claim, Lane, State, Task
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gatekeeper.boards import Layout
-    from gatekeeper.claims.history import History
-    from gatekeeper.plan import Manifest, Plan
-    from gatekeeper.policy import Policy
-    from gatekeeper.question import Question
+from gatekeeper.plan import Manifest, Plan
+from gatekeeper.policy import Policy
+from gatekeeper.question import Question
 
 POLICY_PATH = b".github/gatekeeper.yml"
 SIGNERS_PATH = b".github/allowed_signers"

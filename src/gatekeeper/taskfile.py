@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from gatekeeper import header, scope
 from gatekeeper.header import List, Map, Node, Text, described
 from gatekeeper.model import Authority, Defect, State, Task
+from gatekeeper.taskname import id_from_name
 from gatekeeper.text import quoted, shown
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ MOST = 20
 """How many faults of one kind a file is told of one by one; the rest are counted."""
 
 _ID = re.compile(r"T-([0-9]{4})([0-9]{2})([0-9]{2})-[0-9a-f]{8}")
-_NAMED = re.compile(rb"T-[0-9]{8}-[0-9a-f]{8}(?=[-.]|$)")
 _LINE_END = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _LONGEST_ID = 200
+_ALIKE = 0.7  # of two words' letters, for the one to be taken for the other misspelt
 
 
 class FieldError(ValueError):
@@ -118,16 +119,6 @@ def parse_task(
     return task._replace(defects=tuple(defects))
 
 
-def id_from_name(name: bytes) -> str:
-    """The id that a file's name (or path) begins with, else the name without `.md`.
-
-    Bytes that are no UTF-8 come as escapes, so that the id can be shown.
-    """
-    stem = name.rpartition(b"/")[2].removesuffix(b".md")
-    found = _NAMED.match(stem)
-    return shown(found.group() if found else stem)
-
-
 def _read_fields(fields: Map, form: tuple[Field, ...]) -> tuple[dict[str, Any], list[Defect], frozenset[str]]:
     values: dict[str, Any] = {}
     defects: list[Defect] = []
@@ -171,10 +162,20 @@ def _unknown(fields: Map, known: Collection[str]) -> Iterator[Defect]:
 
 
 def _nearest(word: str, known: Collection[str]) -> str | None:
+    asked = word[:40].casefold().replace("-", "_")
+    alike = [name for name in known if _may_be(asked, name)]
+    if not alike:
+        return None
     import difflib  # noqa: PLC0415 -- only where something is misspelt
 
-    found = difflib.get_close_matches(word[:40].casefold().replace("-", "_"), known, n=1, cutoff=0.7)
+    found = difflib.get_close_matches(asked, alike, n=1, cutoff=_ALIKE)
     return found[0] if found else None
+
+
+def _may_be(word: str, name: str) -> bool:
+    """Whether two words share so many letters that they can be alike enough, in whatever order."""
+    shared = sum(min(word.count(letter), name.count(letter)) for letter in set(word))
+    return 2 * shared >= _ALIKE * (len(word) + len(name))
 
 
 # -- kinds of value ------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def fetched(view: View, head: str) -> tuple[Remote, str]:
 
 
 def oldest(view: View, base: str, head: str) -> int | None:
-    return view.oldest(view.start_oldest(base, head))
+    return view.oldest(base, head)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from gatekeeper.action import event, outputs
 from gatekeeper.action.inputs import Inputs, read_inputs, repository, server_url
 from gatekeeper.cli.base import rule_infos, status
 from gatekeeper.edges import clock
-from gatekeeper.edges.git import View, check_version, run_git
+from gatekeeper.edges.git import View, refuse_old_git
 from gatekeeper.edges.github import GitHubForge, Pushed
 from gatekeeper.edges.remote import Remote
 from gatekeeper.errors import GatekeeperError, HistoryMissing
@@ -86,7 +86,7 @@ def _verdict(environ: Mapping[str, str], stdout: TextIO, stderr: TextIO, now: da
     inputs = read_inputs(environ)
     setting = Setting(environ, inputs, repository(environ), server_url(environ), inputs.now or now)
     asked = event.read_event(environ, inputs)
-    check_version(run_git(["version"], env=dict(environ)).out)
+    refuse_old_git(environ)
     transport = [(f"remote.{REMOTE}.url", setting.url), *SLOWEST, *_authorised(setting, stdout)]
     form = event.object_format(asked, environ)
     with View(environ, object_format=form, transport=transport, promisor=REMOTE) as view:

@@ -1,18 +1,12 @@
 """A board as it was read: tasks, plan, manifest, proposals, decisions. What `rules/board` looks at."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gatekeeper.model import NOTHING
+from gatekeeper.model import NOTHING, Defect, Task
+from gatekeeper.plan import Manifest, Plan, Proposal
 from gatekeeper.policy import DEFAULT, Policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gatekeeper.model import Defect, Task
-    from gatekeeper.plan import Manifest, Plan, Proposal
 
 
 class ProposalFile(NamedTuple):
@@ -50,7 +44,7 @@ class Board(NamedTuple):
     decisions: tuple[Decision, ...] = ()
     policy: Policy = DEFAULT
     today: date = date.max
-    before: Board | None = None
+    before: "Board | None" = None
     renamed: Mapping[bytes, bytes] = NOTHING
     expired: frozenset[str] = frozenset()
 

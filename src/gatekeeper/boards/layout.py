@@ -1,11 +1,8 @@
 """What a layout of a board is: where its files stand, as data."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from gatekeeper.model import State
+from gatekeeper.model import State
 
 
 class Place(NamedTuple):

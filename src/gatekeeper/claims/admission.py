@@ -1,19 +1,14 @@
 """Whether a task may be claimed now: asked of base alone, by one who is named (CONTRACT 3, admission)."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from datetime import date
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from gatekeeper.boards import Layout
+from gatekeeper.model import Task
+from gatekeeper.plan import Manifest, Milestone, Plan
+from gatekeeper.policy import Policy
 from gatekeeper.text import listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import date
-
-    from gatekeeper.boards import Layout
-    from gatekeeper.model import Task
-    from gatekeeper.plan import Manifest, Milestone, Plan
-    from gatekeeper.policy import Policy
 
 
 class Base(NamedTuple):

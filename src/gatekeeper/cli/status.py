@@ -15,7 +15,7 @@ from gatekeeper.errors import RemoteUnreachable
 from gatekeeper.mending import amiss
 from gatekeeper.model import Claim, Malformed
 from gatekeeper.report.escape import log_text
-from gatekeeper.taskfile import id_from_name
+from gatekeeper.taskname import id_from_name
 
 if TYPE_CHECKING:
     from gatekeeper.cli.base import World

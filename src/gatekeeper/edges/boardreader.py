@@ -18,7 +18,7 @@ from gatekeeper.errors import HistoryMissing, PolicyInvalid
 from gatekeeper.model import REGULAR, State
 from gatekeeper.policy import DEFAULT, Policy
 from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
-from gatekeeper.taskfile import id_from_name
+from gatekeeper.taskname import id_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence

@@ -45,19 +45,26 @@ class LocalClaims:
     def __init__(self, repository: Repository, view: View) -> None:
         self._repository = repository
         self._view = view
-        self._asked: dict[tuple[str, ...], Running] = {}
+        self._asked: dict[str, Running] = {}
 
     def expect(self, task: str, locks: Collection[str]) -> None:
-        """As `edges.gather.ClaimSource.expect`: git begins to list the refs."""
-        patterns = _patterns(task, locks)
-        self._asked[tuple(patterns)] = self._repository.start_refs(patterns)
+        """As `edges.gather.ClaimSource.expect`: git begins to list the refs that it was not asked for yet."""
+        fresh = [pattern for pattern in _patterns(task, locks) if pattern not in self._asked]
+        if fresh:
+            self._asked |= dict.fromkeys(fresh, self._repository.start_refs(fresh))
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """As `edges.gather.ClaimSource.history`."""
-        patterns = _patterns(task, locks)
-        asked = self._asked.pop(tuple(patterns), None)
-        rows = parse_refs(asked.done()) if asked else self._repository.refs(patterns)
-        return read_history(self._view, rows, task, locks, question.now)
+        self.expect(task, locks)
+        asked = dict.fromkeys(self._asked.pop(pattern) for pattern in _patterns(task, locks))
+        rows = dict.fromkeys(row for running in asked for row in parse_refs(running.done()))
+        return read_history(self._view, list(rows), task, locks, question.now)
+
+    def forget(self) -> None:
+        """Let go of what was expected and never asked for."""
+        for running in self._asked.values():
+            running.stop()
+        self._asked.clear()
 
     def rooted(self, base: str, commit: str) -> bool:
         """As `edges.gather.ClaimSource.rooted`; a shallow clone may not know, and then says so."""
@@ -79,6 +86,9 @@ class RemoteClaims:
 
     def expect(self, task: str, locks: Collection[str]) -> None:
         """As `edges.gather.ClaimSource.expect`: nothing is fetched on a guess."""
+
+    def forget(self) -> None:
+        """As `LocalClaims.forget`: there is nothing to let go of."""
 
     def history(self, task: str, locks: Collection[str], question: Question) -> History:
         """As `edges.gather.ClaimSource.history`."""

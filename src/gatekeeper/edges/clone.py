@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from gatekeeper import boards
 from gatekeeper.edges.claimrefs import LocalClaims, RemoteClaims
 from gatekeeper.edges.git import Repository, Running, view_over
-from gatekeeper.edges.remote import Remote
 from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
-from gatekeeper.model import Tip
+from gatekeeper.model import State, Tip
+from gatekeeper.taskname import id_from_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from gatekeeper.edges.git import View
+    from gatekeeper.edges.remote import Remote
+    from gatekeeper.model import Change
     from gatekeeper.question import Question
 
 _NO_BRANCH = re.compile(
     r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-f]{40,64}$|^HEAD$|^@$"
 )
+
+
+MOST_GUESSED = 5
+"""Tasks that changed files are named after and that git is asked for before anyone asks us."""
 
 
 class Asked(NamedTuple):
@@ -40,7 +49,7 @@ class Clone:
         self.asked = asked
         name = self._remote_name()
         self.view = view_over(repository, environ, name, fetch=asked.fetch)
-        self.remote = Remote(self.view, name) if name else None
+        self.remote = _remote(self.view, name) if name else None
         self.claims: LocalClaims | RemoteClaims = LocalClaims(repository, self.view)
         if self.remote is not None:
             self.claims = RemoteClaims(self.view, self.remote)
@@ -52,7 +61,8 @@ class Clone:
         self.close()
 
     def close(self) -> None:
-        """Let go of the view."""
+        """Let go of the view, and of what was asked on a guess."""
+        self.claims.forget()
         self.view.close()
 
     def complete(self, question: Question) -> Question:
@@ -84,7 +94,21 @@ class Clone:
         with suppress(GatekeeperError):  # whoever asks in earnest runs into it again, and is told
             merged, _ = self.view.merge_tree(base, head)
             if merged is not None:
-                self.view.diff(self.view.objects.commit(base).tree, merged)
+                tree = self.view.objects.commit(base).tree
+                self._guess(tree, self.view.diff(tree, merged))
+
+    def _guess(self, tree: str, changes: Iterable[Change]) -> None:
+        """Ask git for the places and the claims of the tasks that changed files are named after."""
+        layout = boards.LAYOUTS[0]
+        root = layout.tasks
+        changed = [c.path for c in changes if c.path.startswith(root)]
+        touched = {path: place for path in changed if (place := layout.place(path)) is not None}
+        ids = {id_from_name(place.name) for place in touched.values()}
+        if 0 < len(ids) <= MOST_GUESSED:
+            folders = [layout.folder(state) for state in layout.states]
+            self.view.expect_files(tree, [folder + os.fsencode(task) for folder in folders for task in ids])
+        if len(ids) == 1 and any(place.state is State.DONE for place in touched.values()):
+            self.claims.expect(ids.pop(), ())
 
     def _remote_name(self) -> str | None:
         """The remote that `--remote`, else base's upstream, else `origin` names; None where there is none."""
@@ -165,3 +189,9 @@ class Clone:
             if ref in self.repository.resolve([ref]):
                 return ref.removeprefix("refs/heads/")
         return self.repository.branch(on)
+
+
+def _remote(view: View, name: str) -> Remote:
+    from gatekeeper.edges.remote import Remote  # noqa: PLC0415 -- many a clone asks none
+
+    return Remote(view, name)

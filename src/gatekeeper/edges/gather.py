@@ -29,7 +29,7 @@ from gatekeeper.snapshot import (
     Subject,
     claim_asked,
 )
-from gatekeeper.taskfile import id_from_name
+from gatekeeper.taskname import id_from_name
 from gatekeeper.text import quoted, shown
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gatekeeper.question import Question
 
 
+_ODD_SEGMENTS = (b"//", b"/./", b"/../", b"/.git/")
 _ODD_SEGMENT = re.compile(rb"(?:^|/)(?:\.{0,2}|\.git)(?:/|$)", re.IGNORECASE)
 
 
@@ -96,7 +97,8 @@ class Gatherer(Reader):
         _sane(changes)
         if broken:
             self._mended_policy(changes, merged, broken)
-        touched = [change for change in changes if self._reads(change)]
+        root = self.layout.root
+        touched = [c for c in changes if c.path.startswith(root) and self._reads(c)]
         self.read(oid for change in touched for oid in self._sides(change))
         moves = self._moves(touched)
         finished = tuple(self._finished(moves, {change.path for change in touched}))
@@ -164,9 +166,7 @@ class Gatherer(Reader):
     # -- tasks -------------------------------------------------------------------
 
     def _reads(self, change: Change) -> bool:
-        """Whether what stands at a changed path is read: a task's file or a new proposal."""
-        if not change.path.startswith(self.layout.root):
-            return False
+        """Whether what stands at a changed path of the board is read: a task's file or a new proposal."""
         new_proposal = self.layout.proposal(change.path) and not change.deleted
         return self.layout.place(change.path) is not None or new_proposal
 
@@ -265,14 +265,12 @@ class Gatherer(Reader):
         own = self._own_paths(facts)
         task = facts.authority_task
         scope = Scope(self.policy, self.layout, task.authority if task else None, own)
-        new = [c for c in facts.changes if c.path.startswith(self.layout.tasks) and scope.proposed(c)]
+        root = self.layout.tasks
+        new = [c for c in facts.changes if c.path.startswith(root) and scope.proposed(c)]
         spots = [self.spot(c.path, c.new_mode, c.new_oid) for c in new]
         proposed = tuple(spot for spot in spots if spot)
         links = tuple(resolve_links(self, facts.changes, merged, scope)) if facts.authority_task else ()
-        judged: dict[str, list[Change]] = {}
-        for change in facts.changes:
-            if (code := scope.judge(change)) is not None:
-                judged.setdefault(code, []).append(change)
+        judged = scope.judge_all(facts.changes)
         tasks = (*facts.board.tasks, *(spot.task for spot in proposed))
         board = facts.board._replace(tasks=tasks)
         return facts._replace(proposed=proposed, links=links, judged=judged, board=board)
@@ -312,17 +310,18 @@ class Gatherer(Reader):
         if self.question.foreign:
             return facts
         before = subject.before.task if subject.before else None
-        oldest = self.view.start_oldest(self.base, self.head)
         history = self.source.history(subject.id, before.locks if before else (), self.question)
         newest_first = [claim.base_commit for claim in reversed(history.claims)]
-        rooted = self.source.rooted_all(self.base, newest_first)
         back = Returns(self.view, self.layout, self.base, self.source.rooted)
+        for commit in newest_first[:1]:
+            back.expect(commit, subject.id)
+        rooted = self.source.rooted_all(self.base, newest_first)
         put_back = {
             commit: back.since(commit, subject.id) for commit, is_rooted in rooted.items() if is_rooted
         }
         counts = counting(history, lambda claim: put_back.get(claim.base_commit, False))
         return facts._replace(
-            oldest_commit=self.view.oldest(oldest),
+            oldest_commit=self.view.oldest(self.base, self.head),
             claims=Claims(history, tuple(counts), rooted, self._signatures(counts), self.source.where),
         )
 
@@ -361,9 +360,12 @@ def ids_of(spot: Spot) -> tuple[str, ...]:
 def _sane(changes: Sequence[Change]) -> None:
     """Raise RepositoryUnreadable for what no working tree can hold: git would drop some of it, or write elsewhere."""
     paths = {change.path for change in changes}
-    odd = next((p for p in paths if _ODD_SEGMENT.search(p)), None)
-    if odd is not None or len(paths) != len(changes):
-        what = f"the path {quoted(shown(odd))}" if odd is not None else "a folder that names an entry twice"
+    # A slash around each path, so that every segment stands between two: a few searches find the odd ones.
+    listed = (b"/" + b"/\0/".join(paths) + b"/").lower() if paths else b""
+    odd = any(segment in listed for segment in _ODD_SEGMENTS)
+    if odd or len(paths) != len(changes):
+        path = next((p for p in sorted(paths) if odd and _ODD_SEGMENT.search(p)), None)
+        what = f"the path {quoted(shown(path))}" if path is not None else "a folder that names an entry twice"
         raise RepositoryUnreadable(
             f"head's tree holds {what}, which no checkout can have",
             "Make the commit anew with git itself; `git fsck` says what is wrong with it.",

@@ -11,7 +11,8 @@ from gatekeeper.model import FOLDER, REGULAR, Defect, State, Task
 from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
 from gatekeeper.snapshot import Spot
-from gatekeeper.taskfile import id_from_name, parse_task
+from gatekeeper.taskfile import parse_task
+from gatekeeper.taskname import id_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

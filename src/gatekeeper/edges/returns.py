@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.errors import HistoryMissing
 from gatekeeper.model import State
-from gatekeeper.taskfile import id_from_name
+from gatekeeper.taskname import id_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +24,11 @@ class Returns:
         self._layout = layout
         self._base = base
         self._rooted = rooted
+
+    def expect(self, commit: str, task: str) -> None:
+        """`since` will probably be asked: git begins to look, where all of history is here."""
+        if commit != self._base and not self._view.boundary():
+            self._view.expect_first_parent(commit, self._base, [self._start(task)])
 
     def since(self, commit: str, task: str) -> bool:
         """Whether a first-parent commit of `commit..base` brought the task back into queued/.
@@ -47,8 +52,11 @@ class Returns:
 
     def _bringing(self, task: str, since: str) -> Iterator[str]:
         """The first-parent commits of `since..base`, newest first, after which the task is in queued/ anew."""
-        start = os.fsencode(self._layout.folder(State.QUEUED).decode() + task)
-        for commit, changes in self._view.first_parent_raw(since, self._base, [start]):
+        for commit, changes in self._view.first_parent_raw(since, self._base, [self._start(task)]):
             mine = [c for c in changes if id_from_name(c.path.rpartition(b"/")[2]) == task]
             if any(c.added for c in mine) and not any(c.deleted for c in mine):
                 yield commit
+
+    def _start(self, task: str) -> bytes:
+        """What the task's path in the queue begins with."""
+        return os.fsencode(self._layout.folder(State.QUEUED).decode() + task)

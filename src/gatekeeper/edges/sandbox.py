@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gatekeeper.edges.git import base_environment, check_version, run_git
+from gatekeeper.edges.git import base_environment, refuse_old_git, run_git
 from gatekeeper.errors import RepositoryUnreadable
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Sandbox:
         self.path = path
         settings = {k: v for k, v in base_environment(environ).items() if not k.startswith("GIT_CONFIG")}
         self._env = settings | _ALONE
-        check_version(self._git("version"))
+        refuse_old_git(self._env)
         self._git("init", "--quiet", "--template=", "--initial-branch=main")
 
     def _git(self, *args: str, stdin: bytes = b"") -> bytes:

@@ -21,7 +21,7 @@ from gatekeeper.errors import GatekeeperError, Refusal, RepositoryUnreadable
 from gatekeeper.header import MAX_FILE
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
 from gatekeeper.snapshot import POLICY_PATH
-from gatekeeper.taskfile import id_from_name
+from gatekeeper.taskname import id_from_name
 from gatekeeper.text import shown
 
 if TYPE_CHECKING:

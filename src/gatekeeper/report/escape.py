@@ -8,7 +8,6 @@ round, workflow commands, Markdown and HTML. Each function here makes text fit f
 from __future__ import annotations
 
 import re
-import unicodedata
 
 LONGEST = 2_000
 """Characters of one text that formats for people show; the JSON report has all of it."""
@@ -44,6 +43,8 @@ def one_line(text: str, keep: str = "") -> str:
 
 def _visible(ch: str) -> bool:
     """Whether a character may stand as it is; spaces of all widths may."""
+    import unicodedata  # noqa: PLC0415 -- most texts are printable as they are
+
     return ch.isprintable() or unicodedata.category(ch) == "Zs"
 
 

@@ -4,15 +4,11 @@ The docstring's first paragraph says what the rule checks; then come, each a par
 `Why:`, `Fails:` (an example that fails) and `Mend:` (what to do).
 """
 
-from __future__ import annotations
-
 import inspect
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Generic, NamedTuple, TypeVar
 
 from gatekeeper.model import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 Facts_contra = TypeVar("Facts_contra", contravariant=True)
 

@@ -15,8 +15,8 @@ from gatekeeper.edges.git.run import (
     Done,
     Running,
     base_environment,
-    check_version,
     parse_refs,
+    refuse_old_git,
     run_git,
 )
 from gatekeeper.edges.git.view import View, view_over
@@ -31,8 +31,8 @@ __all__ = [
     "Running",
     "View",
     "base_environment",
-    "check_version",
     "parse_refs",
+    "refuse_old_git",
     "run_git",
     "view_over",
 ]

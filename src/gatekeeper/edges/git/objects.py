@@ -6,6 +6,7 @@ import re
 import subprocess
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from gatekeeper.edges.git.run import refuse_old_git
 from gatekeeper.errors import HistoryMissing, RepositoryUnreadable
 from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK
 
@@ -57,6 +58,7 @@ class Objects:
     """
 
     def __init__(self, env: Mapping[str, str], cwd: Path | None, raw_size: int) -> None:
+        self._env = env
         self._process = subprocess.Popen(
             ["git", "cat-file", "--batch-command=%(objectname) %(objecttype) %(objectsize)", "--buffer"],  # noqa: S607
             env=env,
@@ -87,6 +89,8 @@ class Objects:
             elif line[1:2] == [b"missing"]:
                 yield oid, "missing", 0
             else:
+                if not line:
+                    refuse_old_git(self._env)
                 raise HistoryMissing(f"git can't read object {oid[:12]}", "Run `git fsck`, or fetch again.")
 
     @staticmethod

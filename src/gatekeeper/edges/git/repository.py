@@ -13,7 +13,6 @@ from gatekeeper.edges.git.run import (
     Done,
     Running,
     base_environment,
-    check_version,
     parse_refs,
     run_git,
     start_git,
@@ -54,10 +53,8 @@ class Repository:
             "--is-shallow-repository",
             "--is-bare-repository",
         ]
-        version = start_git(["version"], env=self.env)
         config = start_git(["config", "--list", "-z"], env=self.env, cwd=cwd)
         done = run_git(["rev-parse", "--path-format=absolute", *facts], env=self.env, cwd=cwd)
-        check_version(version.done().out)
         self.config = _settings(config.done().out)
         if done.status:
             raise _unopened(done, cwd)

@@ -12,11 +12,13 @@ from gatekeeper.errors import RepositoryUnreadable
 from gatekeeper.model import ABSENT, FOLDER, GITLINK, REGULAR, SYMLINK, Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 OLDEST_GIT = (2, 38)
 """The first git with `merge-tree --write-tree` and `cat-file --batch-command -z`."""
+
+_USAGE = 129  # git's exit status for options that it does not know
 
 # What a user's environment may say to git: how to reach a remote, and what their own settings are.
 # Everything else of GIT_* (another index, another object folder, a hook's GIT_DIR) stays outside.
@@ -56,24 +58,40 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
 class Running:
     """A git process that was started and is not waited for until `done`. One that nobody asks any more is ended."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, env: Mapping[str, str]) -> None:
         self._process = process
         self._stdin = stdin
+        self._env = env
+        self._done: Done | None = None
 
     def __del__(self) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the process if nobody asked what it found."""
         if self._process.returncode is None:
             with suppress(OSError, ValueError):  # its pipes may be closed by now
                 self._process.kill()
                 self._process.communicate()
 
     def done(self, timeout: float | None = None) -> Done:
-        """Wait for the process; after `timeout` seconds it is killed, which reads as status 124."""
+        """Wait for the process; after `timeout` seconds it is killed, which reads as status 124.
+
+        Raises RepositoryUnreadable where a git that is too old did not know what it was asked.
+        """
+        if self._done is None:
+            self._done = self._wait(timeout)
+        return self._done
+
+    def _wait(self, timeout: float | None) -> Done:
         try:
-            out, err = self._process.communicate(self._stdin, timeout)
+            out, err = self._process.communicate(self._stdin or None, timeout)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
             return Done(124, b"", b"git did not answer in time")
+        if self._process.returncode == _USAGE:
+            refuse_old_git(self._env)
         return Done(self._process.returncode, out, err)
 
 
@@ -90,7 +108,7 @@ def start_git(
             ["git", *args],  # noqa: S607
             env=env,
             cwd=cwd,
-            stdin=pipe,
+            stdin=pipe if stdin else subprocess.DEVNULL,
             stdout=pipe,
             stderr=pipe,
         )
@@ -104,7 +122,7 @@ def start_git(
         raise RepositoryUnreadable(
             f"git could not be run: {why}", "Look at the arguments and the folder."
         ) from why
-    return Running(process, stdin)
+    return Running(process, stdin, env)
 
 
 def run_git(
@@ -119,8 +137,12 @@ def run_git(
     return start_git(args, env=env, cwd=cwd, stdin=stdin).done(timeout)
 
 
-def check_version(version: bytes) -> None:
-    """Raise RepositoryUnreadable if `git version`'s answer names a git that is too old, or none."""
+def refuse_old_git(env: Mapping[str, str]) -> None:
+    """Raise RepositoryUnreadable if the git on the PATH is too old.
+
+    Asked where git did not understand us, and not before every command: a process is a millisecond.
+    """
+    version = run_git(["version"], env=env).out
     found = re.search(rb"git version (\d+)\.(\d+)", version)
     if found is None:
         raise RepositoryUnreadable("git does not say its version", "Install git 2.38 or later.")
@@ -157,17 +179,30 @@ def as_environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     return numbered
 
 
-_CHANGE = re.compile(rb":(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*\0([^\0]+)\0", re.DOTALL)
+class _Modes(dict[bytes, int]):
+    """The modes that git's diffs name, read once: there are six of them, and two in every line."""
+
+    def __missing__(self, octal: bytes) -> int:
+        return int(octal, 8)
 
 
-# The modes that git's diffs name, read once: there are six of them, and two in every line.
-_MODES = {b"%06o" % mode: mode for mode in (0, *REGULAR, FOLDER, SYMLINK, GITLINK)}
+_MODES = _Modes({b"%06o" % mode: mode for mode in (0, *REGULAR, FOLDER, SYMLINK, GITLINK)})
 
 
-def parse_changes(raw: bytes) -> Iterator[Change]:
+def parse_changes(raw: bytes) -> list[Change]:
     """What `--raw -z --no-abbrev --no-renames` printed, as changes."""
-    make, modes = Change._make, _MODES
-    for old_mode, new_mode, old_oid, new_oid, path in _CHANGE.findall(raw):
-        old = modes[old_mode] if old_mode in modes else int(old_mode, 8)
-        new = modes[new_mode] if new_mode in modes else int(new_mode, 8)
-        yield make((path, old, new, old_oid.decode() if old else ABSENT, new_oid.decode() if new else ABSENT))
+    modes, make, new = _MODES, Change, tuple.__new__
+    parts = raw.split(b"\0")
+    size = (len(parts[0]) - len(b":100644 100644   M")) // 2  # of an object name
+    a, b, c = 15 + size, 16 + size, 16 + 2 * size
+    found = [
+        new(make, (path, modes[line[1:7]], modes[line[8:14]], line[15:a].decode(), line[b:c].decode()))
+        for line, path in zip(parts[::2], parts[1::2], strict=False)
+    ]
+    return [_absent(change) if 0 in change else change for change in found]
+
+
+def _absent(change: Change) -> Change:
+    """A change with no object named where there is no entry."""
+    old = change.old_oid if change.old_mode else ABSENT
+    return change._replace(old_oid=old, new_oid=change.new_oid if change.new_mode else ABSENT)

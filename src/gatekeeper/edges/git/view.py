@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gatekeeper.edges.git.objects import OID, Objects
 from gatekeeper.edges.git.run import (
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
     from gatekeeper.edges.git.repository import Repository
     from gatekeeper.model import Change
+
+
+class _Apart(NamedTuple):
+    """Whether base is head's ancestor, and the earliest committer date in `base..head`; or what git said instead."""
+
+    ancestor: bool
+    oldest: int | None
+    complaint: str
+
 
 _EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -110,6 +119,9 @@ class View:
         self._read_env = self._lazy_env if lazy_reads else self.env
         self._objects: Objects | None = None
         self._merged: dict[tuple[str, str], tuple[str | None, list[bytes]]] = {}
+        self._known_apart: dict[tuple[str, str, frozenset[str]], _Apart] = {}
+        self._walking: tuple[tuple[str, str, tuple[bytes, ...]], Running] | None = None
+        self._listing: tuple[str, frozenset[bytes], Running] | None = None
         self._differ: dict[tuple[str, str], tuple[Change, ...]] = {}
 
     def pristine(self) -> None:
@@ -135,8 +147,11 @@ class View:
             self._objects = None
 
     def close(self) -> None:
-        """End the reading process and remove the folder."""
+        """End the reading process and those that were started on a guess, and remove the folder."""
         self.reopen()
+        for guess in (self._listing, self._walking):
+            if guess is not None:
+                guess[-1].stop()
         remove_folder(self.path)
 
     def __enter__(self) -> Self:
@@ -182,10 +197,9 @@ class View:
         return self._merged[base, head]
 
     def _merge_tree(self, base: str, head: str) -> tuple[str | None, list[bytes]]:
-        if self.git("merge-base", "--is-ancestor", base, head).status == 0:
-            return self.objects.commit(
-                head
-            ).tree, []  # what merging gives is head itself, to the last odd entry
+        if self._apart(base, head).ancestor:
+            # What merging gives is head itself, to the last odd entry.
+            return self.objects.commit(head).tree, []
         done = self.git(
             "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head, lazy=True
         )
@@ -217,14 +231,33 @@ class View:
             )
         return tuple(parse_changes(done.out))
 
+    def expect_files(self, tree: str, starts: Sequence[bytes]) -> None:
+        """Ask git already for what `files` will probably be asked; it takes no more than one guess."""
+        self._listing = (tree, frozenset(starts), self._start_files(tree, starts))
+
     def files(self, tree: str, starts: Sequence[bytes]) -> list[tuple[bytes, int, str]]:
-        """The files of `tree` whose path begins with one of `starts`, up to the next slash: path, mode, object name."""
+        """The files of `tree` whose path begins with one of `starts`, up to the next slash: path, mode, object name.
+
+        There may be more: those that begin as it was guessed before.
+        """
+        asked = []
+        if self._listing is not None and self._listing[0] == tree:
+            _, guessed, running = self._listing
+            starts = [start for start in starts if start not in guessed]
+            asked.append(running)
+        if starts:
+            asked.append(self._start_files(tree, starts))
+        found = []
+        for done in (running.done() for running in asked):
+            if done.status:
+                raise HistoryMissing(f"git could not list the board: {done.complaint}", "Fetch base again.")
+            found += [(change.path, change.new_mode, change.new_oid) for change in parse_changes(done.out)]
+        return found
+
+    def _start_files(self, tree: str, starts: Sequence[bytes]) -> Running:
         empty = _EMPTY_TREE[self.object_format]
         args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", empty, tree, "--"]
-        done = self.git(*args, *_begin(starts), lazy=True)
-        if done.status:
-            raise HistoryMissing(f"git could not list the board: {done.complaint}", "Fetch base again.")
-        return [(change.path, change.new_mode, change.new_oid) for change in parse_changes(done.out)]
+        return start_git([*args, *_begin(starts)], env=self._lazy_env, cwd=self.cwd)
 
     def is_ancestor(self, ancestor: str, commit: str) -> bool:
         """Whether `ancestor` is `commit` or behind it, in the history that is here."""
@@ -248,18 +281,31 @@ class View:
             raise RepositoryUnreadable(f"git could not read the working tree: {why}", "Run `git status`.")
         return done.out.decode().strip()
 
-    def start_oldest(self, base: str, head: str) -> Running:
-        """Ask git for the commits of `base..head`; `oldest` reads the answer."""
-        return start_git(["rev-list", "--timestamp", f"{base}..{head}"], env=self.env, cwd=self.cwd)
-
-    def oldest(self, asked: Running) -> int | None:
+    def oldest(self, base: str, head: str) -> int | None:
         """The earliest committer date (Unix seconds) in `base..head`; None where that is empty."""
-        done = asked.done()
-        if done.status:
+        apart = self._apart(base, head)
+        if apart.complaint:
             raise HistoryMissing(
-                f"git could not follow head's history: {done.complaint}", "Fetch the whole history."
+                f"git could not follow head's history: {apart.complaint}", "Fetch the whole history."
             )
-        return min((int(line.split()[0]) for line in done.out.splitlines()), default=None)
+        return apart.oldest
+
+    def _apart(self, base: str, head: str) -> _Apart:
+        """What head has that base has not, in the history that is here. Asked of git once.
+
+        The boundary of `base..head` are the parents at which it touches base's history. Base itself is
+        one of them exactly if head is behind or beside nothing of it: if base is its ancestor.
+        """
+        key = (base, head, self.boundary())
+        if key not in self._known_apart:
+            done = self.git("rev-list", "--timestamp", "--boundary", f"{base}..{head}")
+            rows = [line.split() for line in done.out.decode().splitlines()]
+            self._known_apart[key] = _Apart(
+                ancestor=base == head or any(oid == f"-{base}" for _, oid in rows),
+                oldest=min((int(date) for date, oid in rows if not oid.startswith("-")), default=None),
+                complaint=(done.complaint or "git failed") if done.status else "",
+            )
+        return self._known_apart[key]
 
     def cut_between(self, base: str, head: str) -> bool:
         """Whether history is cut before base and head meet, so that what they share can't be known."""
@@ -270,27 +316,29 @@ class View:
         apart = set(done.out.decode().split())
         return bool(done.status) or any(self.objects.commit(oid).parents for oid in apart & boundary)
 
+    def expect_first_parent(self, since: str, until: str, starts: Sequence[bytes]) -> None:
+        """Ask git already for what `first_parent_raw` will probably be asked; it takes no more than one guess."""
+        self._walking = ((since, until, tuple(starts)), self._start_walk(since, until, starts))
+
     def first_parent_raw(
         self, since: str, until: str, starts: Sequence[bytes]
     ) -> list[tuple[str, list[Change]]]:
         """Each first-parent commit of `since..until`, newest first, and what it changed of paths that begin so."""
-        args = [
-            "log",
-            "-z",
-            "--first-parent",
-            "-m",
-            "--raw",
-            "--no-renames",
-            "--no-abbrev",
-            "--format=%x01%H",
-        ]
-        done = self.git(*args, f"{since}..{until}", "--", *_begin(starts), lazy=True)
+        running = None
+        if self._walking is not None and self._walking[0] == (since, until, tuple(starts)):
+            running = self._walking[1]
+        done = (running or self._start_walk(since, until, starts)).done()
         if done.status:
             raise HistoryMissing(
                 f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
             )
         parts = (part.partition(b"\0") for part in done.out.split(b"\x01")[1:])
         return [(oid.decode(), list(parse_changes(raw.lstrip(b"\0\n")))) for oid, _, raw in parts]
+
+    def _start_walk(self, since: str, until: str, starts: Sequence[bytes]) -> Running:
+        args = ["log", "-z", "--first-parent", "-m", "--raw", "--no-renames", "--no-abbrev"]
+        command = [*args, "--format=%x01%H", f"{since}..{until}", "--", *_begin(starts)]
+        return start_git(command, env=self._lazy_env, cwd=self.cwd)
 
 
 def _begin(starts: Sequence[bytes]) -> list[str]:
