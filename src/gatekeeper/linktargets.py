@@ -29,7 +29,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
 _ENCODED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _LINES = re.compile(r"L([0-9]++)(?:C[0-9]++)?(?:-L?([0-9]++)(?:C[0-9]++)?)?")
 # A glob, a placeholder, an alternative, an escape, a blank; no file that a task names is named so.
-_NO_PATH = re.compile(r"[*?\[\]{}<>$|\\…\s\x00-\x1f\x7f]|\.\.\.|%(?![0-9A-Fa-f]{2})|://")
+_NO_PATH = re.compile(r"[*?\[\]{}<>$|`\\…\s\x00-\x1f\x7f]|\.\.\.|%(?![0-9A-Fa-f]{2})|://")
 _LONGEST_PATH = 4096
 _LONGEST_NUMBER = 18
 _LONGEST_WANTED = 200
@@ -159,6 +159,12 @@ def is_markdown(name: bytes) -> bool:
     """Whether GitHub shows a file of this name as Markdown."""
     stem, dot, ending = name.rpartition(b".")
     return bool(stem and dot) and ending.lower() in MARKDOWN
+
+
+def readme(names: Iterable[bytes]) -> bytes | None:
+    """Of the names in a folder that of its README, whose anchors a link to the folder may name."""
+    found = [name for name in names if is_markdown(name) and name.partition(b".")[0].lower() == b"readme"]
+    return min(found, default=None)
 
 
 def nearest(wanted: str, candidates: Iterable[str]) -> str | None:

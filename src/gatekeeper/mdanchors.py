@@ -124,8 +124,9 @@ class _Page:
                 self._text = []
         if not tag["end"]:
             for key, value in _ATTRIBUTE.findall(tag["rest"]):
-                if key.lower() in ("id", "name") and value:
-                    self.found.add(unescape(value.strip("\"'") if value[0] in "\"'" else value))
+                bare = value[1:-1] if value[:1] in ("'", '"') else value
+                if key.lower() in ("id", "name") and bare:
+                    self.found.add(unescape(bare))
 
 
 def _behind(html: str, tag: re.Match[str]) -> int:

@@ -214,7 +214,7 @@ def _of_leaf(leaf: _Leaf, env: dict[str, Any], seen: set[str]) -> Iterator[Refer
         kind, attribute = _KINDS[token.type]
         seen.add(token.meta.get("label", ""))
         begin, end = token.meta["span"]
-        target = (str(token.attrs[attribute]) if attribute else token.content).strip()
+        target = str(token.attrs[attribute]).strip() if attribute else token.content
         if not (is_relative(target) if attribute else reads_as_path(target)) or leaf.made:
             continue
         behind = bisect_left(made, end)

@@ -122,12 +122,16 @@ class _Opened(NamedTuple):
 def _opened(world: World, asked: Asked, question: Question) -> _Opened:
     repository = Repository(world.cwd, world.environ, explicit=world.explicit)
     looking = repository.uncommitted() if asked.head == "HEAD" and not world.in_ci else None
-    clone = Clone(repository, world.environ, asked)
+    clone = None
     try:
+        clone = Clone(repository, world.environ, asked)
         complete = clone.complete(question)
         clone.look_ahead(complete)
     except BaseException:
-        clone.close()
+        if clone is not None:
+            clone.close()
+        if looking is not None:
+            looking.stop()
         raise
     return _Opened(clone, complete, looking)
 

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gatekeeper import holding
-from gatekeeper.claims.admission import Claimant
-from gatekeeper.edges.clone import Asked
-from gatekeeper.edges.desk import Desk
+from gatekeeper.cli.base import format_option, tell
+from gatekeeper.cli.desk import opened, remote_option
+from gatekeeper.edges import clock
 from gatekeeper.errors import Refusal
 
 if TYPE_CHECKING:
     from gatekeeper.cli.base import World
-from gatekeeper.cli.base import format_option, tell
-from gatekeeper.cli.heartbeat import keep_on
-from gatekeeper.edges import clock
+    from gatekeeper.edges.desk import Desk
+    from gatekeeper.holding import Ask, Taken
 
 MINUTES = click.IntRange(1, 120)
 LONGER = 10
@@ -32,15 +30,6 @@ minutes_option = click.option(
 sign_option = click.option(
     "--sign", is_flag=True, help="Sign with git's user.signingKey; implied where base requires it."
 )
-remote_option = click.option(
-    "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
-)
-
-
-def opened(world: World, remote: str | None = None, *, local: bool = False) -> Desk:
-    """A desk in the clone where the command runs."""
-    asked = Asked(remote=remote, fetch=not local)
-    return Desk(world.cwd, world.environ, world.now, explicit=world.explicit, asked=asked)
 
 
 def agent_of(world: World, desk: Desk, given: str | None) -> str:
@@ -55,8 +44,10 @@ def agent_of(world: World, desk: Desk, given: str | None) -> str:
     return name
 
 
-def _ask(desk: Desk, minutes: int | None, *, sign: bool, local: bool = False) -> holding.Ask:
-    return holding.Ask(minutes or desk.reader.policy.lease.minutes, sign, local)
+def _ask(desk: Desk, minutes: int | None, *, sign: bool, local: bool = False) -> Ask:
+    from gatekeeper.holding import Ask  # noqa: PLC0415 -- imported while git answered
+
+    return Ask(minutes or desk.reader.policy.lease.minutes, sign, local)
 
 
 @click.command(short_help="Claim a task for the current branch.")
@@ -96,7 +87,10 @@ def claim(
     """
     if bool(task) == next_:
         raise click.UsageError("name a task, or say --next")
-    with opened(world, remote, local=local) as desk:
+    with opened(world, remote, local=local, ahead=[task] if task else None) as desk:
+        from gatekeeper import holding  # noqa: PLC0415 -- as above
+        from gatekeeper.claims.admission import Claimant  # noqa: PLC0415
+
         claimant = Claimant(agent_of(world, desk, agent), desk.branch, again)
         ask = _ask(desk, minutes, sign=sign, local=local)
         taken = holding.claim(desk, task, claimant, ask) if task else holding.claim_next(desk, claimant, ask)
@@ -112,7 +106,7 @@ def claim(
     return 0
 
 
-def _tell_taken(form: str, desk: Desk, taken: holding.Taken) -> None:
+def _tell_taken(form: str, desk: Desk, taken: Taken) -> None:
     fields = taken.fields
     locks = ", ".join(str(key) for key in _list(fields["locks"])) or "none"
     revision = fields["planRevision"]
@@ -168,11 +162,15 @@ def renew(
     def once() -> str:
         at = world if world.given else world._replace(now=clock.now())
         with opened(at, remote) as desk:
+            from gatekeeper import holding  # noqa: PLC0415 -- as above
+
             desk.follow_base()
             taken = holding.renew(desk, task, agent, _ask(desk, length, sign=sign))
         return f"renewed {taken.fields['task']} until {taken.fields['expiresAt']}"
 
     if every:
+        from gatekeeper.cli.heartbeat import keep_on  # noqa: PLC0415 -- for those who keep on
+
         return keep_on(once, every * 60.0)
     text = once()
     words = text.split()
@@ -183,6 +181,8 @@ def renew(
 def _young(world: World, task: str | None, minutes: int | None, limit: int) -> bool:
     """Whether the branch's claim was renewed less than `limit` minutes ago, as its expiry says. Asks no remote."""
     with opened(world, local=True) as desk:
+        from gatekeeper import holding  # noqa: PLC0415 -- as above
+
         lease = minutes or desk.reader.policy.lease.minutes
         try:
             mine = holding.own_claim(desk, desk.store.learn(), task, None)
@@ -219,7 +219,9 @@ def release(
       gatekeeper release --outcome done
       gatekeeper release T-20260814-abcdef01 --outcome abandoned
     """
-    with opened(world, remote) as desk:
+    with opened(world, remote, ahead=[task] if task else []) as desk:
+        from gatekeeper import holding  # noqa: PLC0415 -- as above
+
         fields = holding.release(desk, task, agent, outcome, sign=sign)
         ended = f" as {outcome}" if outcome else ""
         document = {"command": "release", "task": fields["task"], "outcome": outcome}
@@ -263,7 +265,10 @@ def steal(
         )
         if said.strip() != task:
             raise Refusal("that was not the task's id, so nothing is stolen", "Type the id, or say --yes.")
-    with opened(world, remote) as desk:
+    with opened(world, remote, ahead=[task]) as desk:
+        from gatekeeper import holding  # noqa: PLC0415 -- as above
+        from gatekeeper.claims.admission import Claimant  # noqa: PLC0415
+
         claimant = Claimant(agent_of(world, desk, agent), desk.branch)
         taken = holding.steal(desk, task, claimant, _ask(desk, minutes, sign=sign), override=override)
         if taken is None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gatekeeper.edges.clone import Asked
-from gatekeeper.edges.desk import Desk
+from gatekeeper.cli.desk import opened
 from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
 from gatekeeper.guarding import Answer, allowed
 from gatekeeper.report.escape import log_text
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gatekeeper.cli.base import World
+    from gatekeeper.edges.desk import Desk
 
 REFUSED_BY_HOOK = 2
 """A coding agent's hook refuses a tool by this exit status, with the reason on standard error."""
@@ -54,17 +54,11 @@ def guard(world: World, paths: tuple[str, ...], staged: bool, hook: str | None) 
     """
     if hook:
         return _hook(world)
-    with _desk(world) as desk:
+    with opened(world, local=True) as desk:
         wanted = [*_from_root(desk, world.cwd, paths), *(_staged(desk) if staged else [])]
         answer = allowed(desk, wanted)
     _say(answer)
     return 0 if answer.holds else 1
-
-
-def _desk(world: World) -> Desk:
-    """A desk that fetches nothing; base is the remote's as it was last heard of."""
-    asked = Asked(fetch=False)
-    return Desk(world.cwd, world.environ, world.now, explicit=world.explicit, asked=asked)
 
 
 def _say(answer: Answer) -> None:
@@ -118,7 +112,7 @@ def _hook(world: World) -> int:
             return 0
         path = str(call["tool_input"][name])
         cwd = Path(call.get("cwd") or world.cwd)
-        with _desk(world) as desk:
+        with opened(world, local=True) as desk:
             answer = allowed(desk, _from_root(desk, cwd, [path]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         click.echo("gatekeeper: this is no tool call that a hook is given, so nothing is allowed", err=True)

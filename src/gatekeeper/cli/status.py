@@ -10,7 +10,7 @@ import click
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import iso
 from gatekeeper.cli.base import format_option
-from gatekeeper.cli.claiming import opened, remote_option
+from gatekeeper.cli.desk import opened, remote_option
 from gatekeeper.errors import RemoteUnreachable
 from gatekeeper.mending import amiss
 from gatekeeper.model import Claim, Malformed

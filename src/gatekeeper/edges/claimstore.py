@@ -45,6 +45,8 @@ LOOKS = 3
 BREATH = 0.04
 """Seconds before the second try, at most; twice as long each time. What git locks, it locks for milliseconds."""
 
+_ALL = (refs.CLAIMS, refs.LOCKS, refs.ARCHIVE)
+_FETCHED = ("--filter=tree:0", "--prune", "--stdin")
 _AT_ONCE = 500  # names that go into one command line
 
 
@@ -82,19 +84,25 @@ class ClaimStore:
         self._here: dict[str, str] = {}  # the clone's refs, as the last look left them
         self._scope: tuple[str, ...] = ()
         self._written: set[str] = set()
+        self._ahead: tuple[tuple[str, ...], tuple[Row, ...]] | None = None
         self.mirrored = 0
         """How many of the clone's refs did not say what the remote's say, and now do."""
 
     # -- reading -----------------------------------------------------------------
+
+    def expect(self, tasks: Iterable[str]) -> None:
+        """`learn` of these tasks will be asked for: the clone is asked now, the remote while it is asked for base."""
+        logs = _logs_of(tasks)
+        self._ahead = (tuple(logs), self._local(logs))  # before the remote is, as always
+        if self._remote is not None:
+            self._remote.expect(*_FETCHED, stdin=_specs([*_ALL, *logs]))
 
     def learn(self, tasks: Iterable[str] = ()) -> Known:
         """What the authority holds of all claims and locks, and of the logs of `tasks`. The clone's refs follow it.
 
         Claims that were made with `--local`, and that the remote does not hold, are added from the clone.
         """
-        return self._learn(
-            [at for task in tasks for at in (refs.log_prefix(task), refs.malformed_ref(task, ""))]
-        )
+        return self._learn(_logs_of(tasks))
 
     def learn_all(self) -> Known:
         """As `learn`, with every log entry there is; those the clone does not come to mirror."""
@@ -108,7 +116,8 @@ class ClaimStore:
         self._scope = tuple(logs)
         known = Known(())
         for attempt in range(LOOKS):
-            before = self._local(logs)
+            ahead, self._ahead = self._ahead, None
+            before = ahead[1] if ahead and ahead[0] == self._scope else self._local(logs)
             followed = True
             if self._remote is None:
                 known = Known(before)
@@ -126,9 +135,8 @@ class ClaimStore:
         remote = self._remote
         if remote is None:
             return ()
-        scope = [refs.CLAIMS, refs.LOCKS, refs.ARCHIVE, *logs]
-        wanted = "".join(f"+{ref}*:{ref}*\n" for ref in scope)
-        done = remote.fetch("--filter=tree:0", "--prune", "--stdin", stdin=wanted.encode())
+        scope = [*_ALL, *logs]
+        done = remote.fetch(*_FETCHED, stdin=_specs(scope))
         if done.status:
             raise RemoteUnreachable(
                 f"the claims could not be fetched from remote {remote.name!r}: {complaint(done, self._view.env)}",
@@ -138,7 +146,7 @@ class ClaimStore:
         return tuple(row for row in self._view.refs([refs.SWARM]) if _within(row[0], inside))
 
     def _local(self, logs: Sequence[str]) -> tuple[Row, ...]:
-        names = [refs.CLAIMS, refs.LOCKS, refs.ARCHIVE, *(prefix.rstrip("/") for prefix in logs)]
+        names = [*_ALL, *(prefix.rstrip("/") for prefix in logs)]
         parts = (names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE))
         return tuple(dict.fromkeys(row for part in parts for row in self._repository.refs(part)))
 
@@ -319,8 +327,7 @@ class ClaimStore:
         """What the remote's refs of a transition hold now; None where it does not answer."""
         if self._remote is None:
             return None
-        wanted = "".join(f"+{u.ref}*:{u.ref}*\n" for u in transition)
-        done = self._remote.fetch("--filter=tree:0", "--prune", "--stdin", stdin=wanted.encode())
+        done = self._remote.fetch(*_FETCHED, stdin=_specs(u.ref for u in transition))
         if done.status:
             return None
         names = {u.ref for u in transition}
@@ -345,6 +352,16 @@ class ClaimStore:
             f"git can't move the claim refs: {said}",
             "Look at the disk and its rights; gatekeeper repair removes lock files that a git left which died.",
         )
+
+
+def _logs_of(tasks: Iterable[str]) -> list[str]:
+    """The folders of refs in which the log entries of some tasks are, and what was put aside of them."""
+    return [at for task in tasks for at in (refs.log_prefix(task), refs.malformed_ref(task, ""))]
+
+
+def _specs(names: Iterable[str]) -> bytes:
+    """Refspecs by which each of the refs comes over as it is there, or is found not to be there, quietly."""
+    return "".join(f"+{ref}*:{ref}*\n" for ref in names).encode()
 
 
 def _came_true(transition: Transition, now: Mapping[str, str]) -> bool:

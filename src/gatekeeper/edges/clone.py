@@ -47,6 +47,8 @@ class Clone:
     def __init__(self, repository: Repository, environ: Mapping[str, str], asked: Asked) -> None:
         self.repository = repository
         self.asked = asked
+        self._default: tuple[str, str | None] = ("", None)  # the remote's default branch, and its tip
+        self._here: dict[str, str] = {}
         name = self._remote_name()
         self.view = view_over(repository, environ, name, fetch=asked.fetch)
         self.remote = _remote(self.view, name) if name else None
@@ -67,10 +69,18 @@ class Clone:
 
     def complete(self, question: Question) -> Question:
         """The question with both commits and the branch found. Raises RepositoryUnreadable where one is not."""
+        on = None if self.asked.branch else self.repository.start_branch()
+        try:
+            return self._complete(question, on)
+        finally:
+            if on is not None:
+                on.stop()
+
+    def _complete(self, question: Question, on: Running | None) -> Question:
         asked = self.asked
-        on = None if asked.branch else self.repository.start_branch()
         base = self._base()
-        found = self.repository.resolve([asked.head, *([base] if self.remote is None else [])])
+        wanted = [asked.head, *([base] if self.remote is None else [])]
+        found = self._here if base in self._here else self.repository.resolve(wanted)
         head = found.get(asked.head)
         if head is None:
             raise RepositoryUnreadable(
@@ -131,15 +141,17 @@ class Clone:
             return self.asked.base
         if self.remote is not None:
             name = self.repository.remote_head(self.remote.name)
-            if name is None or not self.remote.still_default(name):
+            self._default = (name, self.remote.default_tip(name)) if name else self._default
+            if name is None or self._default[1] is None:
                 name = self.remote.default_branch()
             if name is not None:
                 return name
         if not self.asked.fetch and (tracked := self._tracked()) is not None:
             return tracked
-        here = self.repository.resolve(["refs/heads/main", "refs/heads/master"])
+        self._here |= self.repository.resolve([self.asked.head, "refs/heads/main", "refs/heads/master"])
         for name in ("main", "master"):
-            if f"refs/heads/{name}" in here:
+            if f"refs/heads/{name}" in self._here:
+                self._here[name] = self._here[f"refs/heads/{name}"]
                 return name
         raise RepositoryUnreadable(
             "there is no base branch: neither main nor master is here", "Name it with --base."
@@ -178,6 +190,8 @@ class Clone:
         branch = base
         for start in (f"refs/remotes/{remote.name}/", f"remotes/{remote.name}/", f"{remote.name}/"):
             branch = branch.removeprefix(start)
+        if branch == self._default[0] and self._default[1]:
+            return self._default[1]
         tip = None if _NO_BRANCH.search(branch) else remote.tip(branch)
         return tip or self.repository.resolve([base]).get(base)
 

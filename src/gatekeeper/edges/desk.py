@@ -14,22 +14,19 @@ from gatekeeper import rules
 from gatekeeper.claims import admission, refs
 from gatekeeper.claims.blob import encode, iso, parse, signed_bytes, stamp
 from gatekeeper.claims.history import counting, in_review
-from gatekeeper.edges.claimstore import ClaimStore, Known
-from gatekeeper.edges.clone import Asked, Clone
-from gatekeeper.edges.git import Repository
 from gatekeeper.edges.reader import Reader
 from gatekeeper.edges.returns import Returns
 from gatekeeper.errors import GatekeeperError, Refusal
-from gatekeeper.model import REGULAR, Claim, Malformed, State, Task, Tip
-from gatekeeper.question import Question
+from gatekeeper.model import REGULAR, Claim, Malformed, State, Task
 from gatekeeper.snapshot import POLICY_PATH
 from gatekeeper.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
-    from pathlib import Path
 
+    from gatekeeper.edges.claimstore import Known
+    from gatekeeper.edges.opening import Opening
 
 NONCE_BYTES = 16
 Standing = Claim | Malformed | None
@@ -38,21 +35,12 @@ Standing = Claim | Malformed | None
 class Desk:
     """Base, claims and store of one clone, for one command at one moment."""
 
-    def __init__(
-        self,
-        cwd: Path,
-        environ: Mapping[str, str],
-        now: datetime,
-        *,
-        explicit: bool = False,
-        asked: Asked | None = None,
-    ) -> None:
-        self.now = now
+    def __init__(self, opening: Opening, environ: Mapping[str, str]) -> None:
         self.environ = environ
-        self.repository = Repository(cwd, environ, explicit=explicit)
-        self.clone = Clone(self.repository, environ, asked or Asked())
+        self.clone, self.store, question = opening
+        self.repository = self.clone.repository
+        self.now = question.now
         try:
-            question = self.clone.complete(Question(Tip("", None), Tip("HEAD", None), now))
             self.branch = question.branch
             self.base_name = self.clone.branch_name(question.base.ref)
             self.base = question.base.commit or ""
@@ -60,7 +48,6 @@ class Desk:
             self.base_tree = self.clone.view.objects.commit(self.base).tree
             self._read_policy()
             self.plans = self.reader.plans(self.base_tree)
-            self.store = ClaimStore(self.clone)
         except BaseException:
             self.close()
             raise

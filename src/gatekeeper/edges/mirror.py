@@ -56,7 +56,8 @@ def follow(
     ]
     if not changes:
         return True
-    bring_over(repository, view, (change.new for change in changes if change.new not in there))
+    known = {*there, *had.values()}
+    bring_over(repository, view, (change.new for change in changes if change.new not in known))
     return update(repository, changes).status == 0
 
 

@@ -64,6 +64,7 @@ class Reader:
         self.layout = boards.LAYOUTS[0]
         self._fetch_blobs = fetch_blobs
         self._blobs: dict[str, bytes | None] = {}
+        self._named: dict[tuple[str, str], list[Entry]] = {}
         self._parsed: dict[tuple[bytes, str], Task] = {}
 
     def read(self, oids: Iterable[str]) -> None:
@@ -129,6 +130,11 @@ class Reader:
         Git looks for a few, so that a folder of ten thousand tasks costs what a folder of ten does;
         for many the folders are read.
         """
+        self._named |= {(tree, task): files for task, files in self._look_for(tree, ids).items()}
+        return {task: self._named[tree, task] for task in ids}
+
+    def _look_for(self, tree: str, asked: Sequence[str]) -> dict[str, list[Entry]]:
+        ids = [task for task in dict.fromkeys(asked) if (tree, task) not in self._named]
         found: dict[str, list[Entry]] = {task: [] for task in ids}
         folders = [self.layout.folder(state) for state in self.layout.states]
         if len(ids) > _MANY:

@@ -45,6 +45,9 @@ ASKS = 2
 """Claim base commits that the remote is asked about one by one; are there more, all of base's commits are fetched."""
 
 
+_Fetch = tuple[tuple[str, ...], bytes]
+
+
 class Remote:
     """The remote called `name`, reached by the settings of `view`; `hint` is what to do where that fails."""
 
@@ -53,16 +56,31 @@ class Remote:
         self.name = name
         self.hint = hint
         self._roots: set[str] = set()
+        self._along: _Fetch | None = None
+        self._went: tuple[_Fetch, Done] | None = None
+
+    def expect(self, *args: str, stdin: bytes = b"") -> None:
+        """Such a fetch will be asked for: it goes along with the next one, at the same time."""
+        self._along = (args, stdin)
 
     def fetch(self, *args: str, stdin: bytes = b"") -> Done:
         """Run git fetch with these options and refspecs; how it ended is the caller's to judge."""
-        options = [a for a in args if a.startswith("--")]
-        refspecs = [a for a in args if not a.startswith("--")]
-        command = ["fetch", *_QUIET, *options, "--", self.name, *refspecs]
-        done = self.view.git(*command, stdin=stdin, timeout=PATIENCE)
+        if self._went is not None and self._went[0] == (args, stdin):
+            done, self._went = self._went[1], None  # once: whoever asks again wants to know what is there now
+            return done
+        along, self._along = self._along, None
+        beside = self.view.start(*self._command(along[0]), stdin=along[1]) if along else None
+        done = self.view.git(*self._command(args), stdin=stdin, timeout=PATIENCE)
+        if along and beside:
+            self._went = (along, beside.done(PATIENCE))
         self.view.pristine()
         self.view.reopen()
         return done
+
+    def _command(self, args: Sequence[str]) -> list[str]:
+        options = [a for a in args if a.startswith("--")]
+        refspecs = [a for a in args if not a.startswith("--")]
+        return ["fetch", *_QUIET, *options, "--", self.name, *refspecs]
 
     def _aside(self, *args: str, stdin: bytes = b"") -> Done:
         """Fetch objects by name into an empty view, and take them over.
@@ -92,15 +110,16 @@ class Remote:
         found = re.search(rb"^ref: refs/heads/(.+)\tHEAD$", done.out, re.MULTILINE)
         return found[1].decode("utf-8", "surrogateescape") if found else None
 
-    def still_default(self, branch: str) -> bool:
-        """Whether the remote's HEAD stands where `branch` does: what this clone last heard is good for as long as that.
+    def default_tip(self, branch: str) -> str | None:
+        """The tip of `branch` over there, fetched, if the remote's HEAD stands there as well; else None.
 
-        Asked by a fetch of the two, since `ls-remote` is sent every ref there is.
+        What this clone last heard of the default branch is good for as long as that. Asked by a fetch of
+        the two, since `ls-remote` is sent every ref there is.
         """
         if self.fetch(f"+HEAD:{DEFAULT}", f"+refs/heads/{branch}:{BASE}").status:
-            return False
+            return None
         stands = {name: oid for name, oid, _ in self.view.refs([DEFAULT, BASE])}
-        return stands.get(DEFAULT) == stands.get(BASE)
+        return stands[BASE] if stands.get(DEFAULT) == stands.get(BASE) else None
 
     def tip(self, branch: str, *, shallow: bool = False) -> str | None:
         """The commit at the tip of `branch` over there, fetched; None where it has no such branch.

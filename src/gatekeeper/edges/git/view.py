@@ -133,6 +133,10 @@ class View:
         env = self._lazy_env if lazy else self.env
         return run_git(args, env=env, cwd=self.cwd, stdin=stdin, timeout=timeout)
 
+    def start(self, *args: str, stdin: bytes = b"") -> Running:
+        """As `git`, not waited for."""
+        return start_git(args, env=self.env, cwd=self.cwd, stdin=stdin)
+
     @property
     def objects(self) -> Objects:
         """The objects, read through one process that stays open."""
