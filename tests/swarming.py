@@ -75,6 +75,11 @@ def task_text(number: int, locks: Sequence[str] = (), more: str = "") -> str:
     )
 
 
+def _stored(ref_format: str) -> list[str]:
+    """The option of `init` and `clone` for how refs are stored."""
+    return [f"--ref-format={ref_format}"] if ref_format else []
+
+
 @dataclass(frozen=True)
 class Agent:
     """Who works where: a name, a branch, a worktree, and the clone that this belongs to."""
@@ -100,21 +105,27 @@ class Swarm:
         worktrees: int = 3,
         policy: str = NO_CAPS,
         url: str = "{}",
+        clone_refs: str = "",
+        remote_refs: str = "",
     ) -> None:
-        """Make it below `root`: with `clones` that many clones of a remote, with none one clone alone."""
+        """Make it below `root`: with `clones` that many clones of a remote, with none one clone alone.
+
+        `clone_refs` and `remote_refs` say how their refs are stored (`files`, `reftable`); the empty text leaves
+        that to git.
+        """
         self.root, self.tasks = root, dict(tasks)
         first = root / "clone0"
         first.mkdir(parents=True)
-        git(first, "init", "--quiet", "--template=", "--initial-branch=main")
+        git(first, "init", "--quiet", "--template=", "--initial-branch=main", *_stored(clone_refs))
         self._fill(first, policy)
         self.remote = root / "remote.git" if clones else None
         self.clones = [first]
         if self.remote is not None:
-            git(root, "clone", "--quiet", "--bare", str(first), str(self.remote))
+            git(root, "clone", "--quiet", "--bare", *_stored(remote_refs), str(first), str(self.remote))
             shutil.rmtree(first)
             self.clones = [root / f"clone{n}" for n in range(clones)]
             for clone in self.clones:
-                git(root, "clone", "--quiet", url.format(self.remote), str(clone))
+                git(root, "clone", "--quiet", *_stored(clone_refs), url.format(self.remote), str(clone))
         self.agents = [self._agent(n, clone) for n in range(worktrees) for clone in self.clones]
         self.authority = self.remote or first
 

@@ -166,6 +166,8 @@ def test_a_tree_with_a_folder_twice(tmp_path: Path) -> None:
 def test_a_standing_claims_ref_that_is_an_empty_file(tmp_path: Path) -> None:
     sample = play(LOGGED, tmp_path)
     assert sample.check().verdict == "pass"
+    if (sample.path / ".git" / "reftable").is_dir():
+        pytest.skip("among reftables no ref has a file of its own: test_reftable.py breaks a table")
     ref = sample.path / ".git" / CLAIM
     ref.parent.mkdir(parents=True, exist_ok=True)
     ref.write_text("")

@@ -56,6 +56,29 @@ def edited(data: bytes, changes: Mapping[str, Value | None]) -> bytes:
     return after
 
 
+def renamed(data: bytes, old: str, new: str) -> bytes:
+    """A file with one header field under another name, its value as it stood.
+
+    Raises header.HeaderError where the front matter can't be read, EditError where it can't be edited.
+    """
+    before = header.read_document(data)
+    front, head, rest = parted(data)
+    found = _Head(head)
+    span = found.spans.get(old)
+    if span is None or new in found.spans or not head.startswith(old, span.key):
+        raise _too_odd(f"`{old}` is not there as a plain word, or `{new}` is")
+    after = (front + head[: span.key] + new + head[span.key + len(old) :] + rest).encode()
+    value = before.header.get(old)
+    now = header.read_document(after)
+    kept = {key.value: header.canonical(node) for key, node in now.header.items if key.value != new}
+    was = {key.value: header.canonical(node) for key, node in before.header.items if key.value != old}
+    moved_value = now.header.get(new)
+    same = value is not None and moved_value is not None
+    if not same or kept != was or now.body != before.body:
+        raise _too_odd(f"`{old}` can't become `{new}`")
+    return after
+
+
 def parted(data: bytes) -> tuple[str, str, str]:
     """A readable file as three texts: up to the header, the header, and all from the closing `---` on."""
     text = header.decode(data)

@@ -152,7 +152,7 @@ def _absent(spec: Field, fields: Map, node: Node | None) -> Defect:
 def _unknown(fields: Map, known: Collection[str]) -> Iterator[Defect]:
     strange = [key for key, _ in fields.items if key.value not in known]
     for key in strange[:MOST]:
-        near = _nearest(key.value, known)
+        near = nearest_field(key.value, known)
         guess = f"; `{near}` is meant?" if near else ""
         help_ = f"Rename it to `{near}`." if near else f"The fields are {', '.join(known)}."
         yield Defect("GK205", f"no task has a field {quoted(key.value)}{guess}", key.line, help_)
@@ -161,7 +161,8 @@ def _unknown(fields: Map, known: Collection[str]) -> Iterator[Defect]:
         yield Defect("GK205", message, strange[MOST].line, f"The fields are {', '.join(known)}.")
 
 
-def _nearest(word: str, known: Collection[str]) -> str | None:
+def nearest_field(word: str, known: Collection[str]) -> str | None:
+    """The known word that a misspelt one is most like; None where none is like enough."""
     asked = word[:40].casefold().replace("-", "_")
     alike = [name for name in known if _may_be(asked, name)]
     if not alike:
@@ -281,7 +282,7 @@ def classification(reading: Reading) -> Iterator[Defect]:
     """GK213: one of the policy's classifications."""
     task, known = reading.task, reading.classifications
     if task.classification and task.classification not in known:
-        near = _nearest(task.classification, known)
+        near = nearest_field(task.classification, known)
         message = f"the classification {quoted(task.classification)} is not one of {', '.join(sorted(known))}"
         help_ = (
             f"Write `{near}`."
@@ -348,7 +349,7 @@ def patterns(reading: Reading) -> Iterator[Defect]:
             "GK251", f"{len(wrong) - MOST} more authority patterns can't be used", wrong[MOST][0].line
         )
     for key, _ in block.items[:MOST]:
-        near = _nearest(key.value, ("paths", "forbid"))
+        near = nearest_field(key.value, ("paths", "forbid"))
         if near and key.value != near:
             message = f"the authority's key {quoted(key.value)} limits nothing; `{near}` is meant?"
             yield Defect("GK205", message, key.line, f"Rename it to `{near}`.")

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-EXEC = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
-BACKEND = f"{EXEC}/git-http-backend"
+BACKEND = ["git", "http-backend"]  # by way of git, which knows its own helpers wherever it was unpacked
 
 
 class GitHandler(BaseHTTPRequestHandler):
@@ -41,7 +40,7 @@ class GitHandler(BaseHTTPRequestHandler):
             return
         path, _, query = self.path.partition("?")
         done = subprocess.run(
-            [BACKEND], input=body, env=self.environment(path, query), capture_output=True, check=False
+            BACKEND, input=body, env=self.environment(path, query), capture_output=True, check=False
         )
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = [tuple(line.decode().split(": ", 1)) for line in head.split(b"\r\n") if line]

@@ -215,8 +215,9 @@ def test_a_malformed_claim_and_one_that_left_the_queue_are_listed(swarm: Swarm) 
 def test_lock_files_of_a_dead_git_are_removed_once_old(tmp_path: Path) -> None:
     swarm = Swarm(tmp_path, {1: ["a"]}, worktrees=1)
     a = swarm.agents[0]
-    left = a.clone / ".git" / f"{CLAIMS}{ONE}.lock"
-    left.parent.mkdir(parents=True)
+    tables = a.clone / ".git" / "reftable"
+    left = tables / "tables.list.lock" if tables.is_dir() else a.clone / ".git" / f"{CLAIMS}{ONE}.lock"
+    left.parent.mkdir(parents=True, exist_ok=True)
     left.touch()
     ran = swarm.call(a, "claim", ONE, now=T0)
     assert ran.status == 2

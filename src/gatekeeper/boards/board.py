@@ -28,7 +28,9 @@ class Board(NamedTuple):
     """One tree's board, or the part of it that a change concerns.
 
     `places` maps each id to the states' folders and paths of all files that bear it, those that were
-    not read included. `renamed` maps a path of `before` to the path that git takes for its new name;
+    not read included. `links` maps files to what is wrong with their links, `strays` are files among the
+    tasks that are none, `paths` those of all files of the tree, in order (None: nobody listed them),
+    `ended` maps the paths of tasks that ended to the day on which a commit moved them there. `renamed` maps a path of `before` to the path that git takes for its new name;
     `expired` are the ids of `before` whose tasks ended longer ago than the policy retains them.
     """
 
@@ -44,6 +46,10 @@ class Board(NamedTuple):
     decisions: tuple[Decision, ...] = ()
     policy: Policy = DEFAULT
     today: date = date.max
+    links: Mapping[bytes, tuple[Defect, ...]] = NOTHING
+    strays: tuple[bytes, ...] = ()
+    paths: tuple[bytes, ...] | None = None
+    ended: Mapping[bytes, date] = NOTHING
     before: "Board | None" = None
     renamed: Mapping[bytes, bytes] = NOTHING
     expired: frozenset[str] = frozenset()

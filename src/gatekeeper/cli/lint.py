@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from gatekeeper import rules
 from gatekeeper.cli.base import World, emit
-from gatekeeper.edges.boardreader import whole
 from gatekeeper.edges.git import Repository, view_over
-from gatekeeper.edges.reader import Reader
 from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
-from gatekeeper.gate import ask, undecided
-from gatekeeper.model import Outcome, Severity, Tip, Verdict
-from gatekeeper.question import Question
+from gatekeeper.gate import undecided
+from gatekeeper.linting import Asked, Linted, mend
+from gatekeeper.linting import lint as linted
 from gatekeeper.report import FORMATS
-from gatekeeper.snapshot import POLICY_PATH
+from gatekeeper.report.escape import log_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+T = TypeVar("T")
+
+SOON = 1.0
+"""Seconds after which a terminal is shown how far it has come."""
 
 
 @click.command(short_help="Ask the board's rules of the working tree, or of a commit.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--tree", metavar="COMMIT", help="A commit's board instead of the working tree's.")
+@click.option(
+    "--base", metavar="REF", help="Also look for ids that changed, and tasks that are gone, since REF."
+)
+@click.option(
+    "--links-only", is_flag=True, help="Look at links alone; of any Markdown files that PATHs name."
+)
+@click.option("--fix", is_flag=True, help="Mend what has one right answer only, then look again.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing where there is no error.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option(
     "--output",
@@ -29,37 +47,76 @@ from gatekeeper.snapshot import POLICY_PATH
     help="Write the report there.",
 )
 @click.pass_obj
-def lint(world: World, tree: str | None, form: str, output: Path | None) -> int:
-    """Ask the rules on task files, plan, proposals and decisions (GK2xx, GK3xx) of the working tree's board.
+def lint(
+    world: World,
+    paths: tuple[str, ...],
+    tree: str | None,
+    base: str | None,
+    links_only: bool,
+    fix: bool,
+    quiet: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Ask the rules on task files, their links, plan, proposals and decisions (GK2xx, GK3xx).
+
+    The working tree's board is looked at as it stands, what is not committed included; findings can be
+    narrowed to PATHs.
 
     \b
     Exit: 0 no errors, 1 errors, 2 that could not be decided.
     Examples:
       gatekeeper lint
-      gatekeeper lint --tree main
+      gatekeeper lint --base main .agents/tasks/queued
+      gatekeeper lint --tree main --format json
+      gatekeeper lint --links-only README.md docs
+      gatekeeper lint --fix
     """
+    if fix and tree is not None:
+        raise click.UsageError("--fix mends the working tree: it can't be told of a --tree")
     try:
-        return emit(_verdict(world, tree), form, output)
+        found = _linted(world, Asked(tree, base, (), links_only), paths, fix=fix)
     except GatekeeperError as problem:
         return emit(undecided(problem, None)._replace(command="lint"), form, output)
+    if quiet and output is None and found.verdict.outcome.value == "pass":
+        return 0
+    return emit(found.verdict, form, output)
 
 
-def _verdict(world: World, tree: str | None) -> Verdict:
+def _linted(world: World, asked: Asked, paths: Sequence[str], *, fix: bool) -> Linted:
     repository = Repository(world.cwd, world.environ, explicit=world.explicit)
+    asked = asked._replace(paths=tuple(_from_root(repository, world.cwd, path) for path in paths))
     with view_over(repository, world.environ, None, fetch=False) as view:
-        oid = view.working_tree(repository.toplevel(), [b".agents", POLICY_PATH]) if tree is None else ""
-        if tree is not None:
-            commit = repository.resolve([tree]).get(tree)
-            if commit is None:
-                raise RepositoryUnreadable(
-                    f"--tree {tree!r} stands for no commit here", "Name a branch or a commit."
-                )
-            oid = view.objects.commit(commit).tree
-        reader = Reader(Question(Tip("", None), Tip("", None), world.now), view, rules.Codes())
-        data = reader.file(oid, POLICY_PATH)
-        if data is not None:
-            reader.use_policy(reader.parse_policy(data))
-        board = whole(reader, oid)
-    found = tuple(sorted(ask(rules.BOARD, board, board.policy), key=lambda finding: finding.order))
-    failed = any(finding.severity is Severity.ERROR for finding in found)
-    return Verdict(Outcome.FAIL if failed else Outcome.PASS, found, command="lint")
+        found = linted(repository, view, world.now, asked, _watched)
+    if not fix:
+        return found
+    from gatekeeper.edges.worktree import WorkTree  # noqa: PLC0415 -- only what mends writes
+
+    mended = mend(WorkTree(world.cwd, world.environ, explicit=world.explicit), found, asked.paths)
+    for line in mended:
+        click.echo(f"gatekeeper: mended {log_text(line)}", err=True)
+    return _linted(world, asked, paths, fix=False) if mended else found
+
+
+def _from_root(repository: Repository, cwd: Path, path: str) -> bytes:
+    """A path as git has it, from the repository's root."""
+    top = repository.toplevel()
+    real = os.path.relpath(os.path.realpath(cwd / os.path.dirname(path)), os.path.realpath(top))  # noqa: PTH120
+    inside = os.path.normpath(os.path.join(real, os.path.basename(path)))  # noqa: PTH118, PTH119
+    if inside == ".." or inside.startswith("../"):
+        raise RepositoryUnreadable(f"{path!r} is outside this repository", "Name paths inside it.")
+    return b"" if inside == "." else os.fsencode(inside)
+
+
+def _watched(items: Sequence[T], what: str) -> Iterable[T]:
+    """Show a terminal how far it has come, if that takes more than a second."""
+    return _bar(items, what) if sys.stderr.isatty() else items
+
+
+def _bar(items: Sequence[T], what: str) -> Iterator[T]:
+    started, rest = time.monotonic(), iter(items)
+    for done, item in enumerate(rest, 1):
+        yield item
+        if time.monotonic() - started > SOON:
+            with click.progressbar(rest, len(items) - done, what, file=sys.stderr) as bar:
+                yield from bar

@@ -11,19 +11,23 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from gatekeeper.boards.board import Board, Decision
+from gatekeeper.edges.linktree import all_paths, linker, of_task
 from gatekeeper.errors import HistoryMissing, PolicyInvalid
 from gatekeeper.model import REGULAR, State
 from gatekeeper.policy import DEFAULT, Policy
 from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
-from gatekeeper.taskname import id_from_name
+from gatekeeper.taskname import day_of, id_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
     from gatekeeper.edges.reader import Entry, Reader
+    from gatekeeper.linking import Linker
+    from gatekeeper.model import Change
 
 OPEN = (State.QUEUED, State.BLOCKED)
 
@@ -36,40 +40,127 @@ _OWN_ID = re.compile(
     rb"(?:[a-z_]+: (?:[A-Za-z0-9(][^\n]*|\"[^\"\n]*\"|'[^'\n]*'|\[[A-Za-z0-9, -]*\])\r?\n)*"
     rb"id: (?P<id>T-[0-9]{8}-[0-9a-f]{8})\r?\n(?=[a-z-])"
 )
+_NO_STRAYS = (b"readme.md", b".gitkeep", b".keep", b".gitignore", b".gitattributes")
 _FEW = 8  # files whose last move is looked up one by one
+
+
+T = TypeVar("T")
+
+
+class Watch(Protocol):
+    """Hands on what it is given, one after the other, and may tell somebody how far it has come."""
+
+    def __call__(self, items: Sequence[T], what: str, /) -> Iterable[T]:
+        """The items; `what` is done with each."""
+
+
+def unwatched(items: Sequence[T], what: str, /) -> Iterable[T]:
+    """Nobody looks on."""
+    del what
+    return items
 
 
 def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Snapshot:
     """The snapshot with both boards, and with why the merged policy can't be read, if it can't."""
     base_policy = reader.policy
     problem, policy = _merged_policy(reader, merged)
-    touched = {change.path for change in facts.changes}
+    base = facts.question.base.commit or ""
+    changed = {change.path for change in facts.changes}
     trees = [(tree, _files(reader, tree)) for tree in (base_tree, merged)]
-    wanted = {path for _, files in trees for path, _, _ in files}
-    if POLICY_PATH not in touched:
-        untouched = [entry for entry in trees[1][1] if entry[0] not in touched]
-        wanted = touched | _concerned(reader, facts.moves, untouched)
-    before = _board(reader, *trees[0], touched, wanted)
+    touched: Container[bytes] = changed
+    wanted: Container[bytes] = {path for _, files in trees for path, _, _ in files}
+    thorough = _raised(base_policy) or _raised(policy)
+    if thorough:
+        touched = wanted = Everything()
+    elif POLICY_PATH not in changed:
+        untouched = [entry for entry in trees[1][1] if entry[0] not in changed]
+        wanted = (
+            changed | _concerned(reader, facts.moves, untouched) | _linking(reader, facts.changes, untouched)
+        )
+
+    def read(tree: str, files: Sequence[Entry]) -> Board:
+        board = board_of(reader, tree, files, touched, wanted)
+        return thoroughly(reader, board, tree, base) if thorough else board
+
+    before = read(*trees[0])
     if policy != base_policy:
         reader.use_policy(policy)
-    after = _board(reader, *trees[1], touched, wanted)
+    after = read(*trees[1])
     reader.use_policy(base_policy)
-    after = after._replace(
-        before=before, renamed=_renamed(reader, base_tree, merged), expired=_expired(reader, facts)
+    return facts._replace(
+        boards=(before, compared(reader, after, before, base, base_tree, merged)), policy_problem=problem
     )
-    return facts._replace(boards=(before, after), policy_problem=problem)
 
 
-class _Everything:
+def compared(reader: Reader, after: Board, before: Board, base: str, base_tree: str, tree: str) -> Board:
+    """A board beside the one that base has: what was renamed, and what had ended long enough ago to be gone."""
+    return after._replace(
+        before=before,
+        renamed=_renamed(reader, base_tree, tree),
+        expired=_expired(reader, base, before, after),
+    )
+
+
+def thoroughly(reader: Reader, board: Board, tree: str, commit: str | None) -> Board:
+    """A whole board with what only `lint` looks at: strays, the tree's paths, and since when tasks have ended."""
+    everything = all_paths(reader, tree)
+    root = reader.layout.tasks
+    strays = [path for path in everything if path.startswith(root) and _stray(reader, path)]
+    return board._replace(
+        paths=tuple(everything), strays=tuple(strays), ended=_ended(reader, board, commit) if commit else {}
+    )
+
+
+def _raised(policy: Policy) -> bool:
+    """Whether a policy makes an error of what is a warning: then the planning lane has to look at all that lint does."""
+    return any(severity == "error" for severity in policy.severity.values())
+
+
+def _stray(reader: Reader, path: bytes) -> bool:
+    name = path.rpartition(b"/")[2].lower()
+    return reader.layout.place(path) is None and name not in _NO_STRAYS
+
+
+def _linking(reader: Reader, changes: Sequence[Change], untouched: Sequence[Entry]) -> set[bytes]:
+    """The untouched open tasks whose links may lead nowhere any more: those that name what is gone, or changed headings."""
+    names = {
+        name
+        for change in changes
+        if not change.added
+        for name in change.path.split(b"/")
+        if change.deleted or name.endswith(b".md")
+    } - {b".agents", b"tasks"}
+    found = set()
+    for path, _, oid in (entry for entry in untouched if _open(reader, entry)):
+        data = reader.blob(oid)
+        spelt_oddly = b"%" in data or b"&" in data or b"\\" in data
+        if spelt_oddly or any(name in data for name in names):
+            found.add(path)
+    return found
+
+
+def _ended(reader: Reader, board: Board, commit: str) -> dict[bytes, date]:
+    """The day on which a commit moved each task that has ended to where it is, if it can be past the retention."""
+    keep = reader.policy.retention_days
+    old = [
+        task.path
+        for task in board.tasks
+        if task.state not in OPEN and (board.today - (day_of(task.id) or date.min)).days > keep
+    ]
+    moved = moved_at(reader, commit, old) if old else {}
+    return {path: datetime.fromtimestamp(moved[path], UTC).date() for path in old if path in moved}
+
+
+class Everything:
     """Holds every path: nothing of a board is left unread."""
 
     def __contains__(self, path: object) -> bool:
         return True
 
 
-def whole(reader: Reader, tree: str) -> Board:
-    """All of a tree's board, under the reader's policy."""
-    return _board(reader, tree, _files(reader, tree), _Everything(), _Everything())
+def whole(reader: Reader, tree: str, watch: Watch = unwatched, look: Linker | None = None) -> Board:
+    """All of a tree's board, under the reader's policy; `look` looks up its links, and may be asked of them later."""
+    return board_of(reader, tree, _files(reader, tree), Everything(), Everything(), watch, look)
 
 
 def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:
@@ -89,11 +180,19 @@ def _files(reader: Reader, tree: str) -> list[Entry]:
     return [entry for entry in entries if reader.layout.place(entry[0])]
 
 
-def _board(
-    reader: Reader, tree: str, files: Sequence[Entry], touched: Container[bytes], wanted: Container[bytes]
+def board_of(
+    reader: Reader,
+    tree: str,
+    files: Sequence[Entry],
+    touched: Container[bytes],
+    wanted: Container[bytes],
+    watch: Watch = unwatched,
+    look: Linker | None = None,
 ) -> Board:
+    """The part of a board that is wanted: tasks at the paths in `wanted`, proposals and decisions in `touched`."""
     reader.read(oid for path, mode, oid in files if path in wanted and mode in REGULAR)
-    spots = [spot for entry in files if entry[0] in wanted and (spot := reader.spot(*entry))]
+    asked = [entry for entry in files if entry[0] in wanted]
+    spots = [spot for entry in watch(asked, "reading tasks") if (spot := reader.spot(*entry))]
     spots += _premises(reader, files, spots)
     proposals, decisions = [], []
     for folder in (reader.layout.proposals, reader.layout.decisions):
@@ -106,7 +205,16 @@ def _board(
                 text = reader.blob(oid).decode("utf-8", "replace") if mode in REGULAR else ""
                 decisions.append(Decision(path, text))
     board = reader.board(reader.plans(tree), [spot.task for spot in spots], proposals)
-    return board._replace(places=_places(reader, files, spots), decisions=tuple(decisions))
+    look = look or linker(reader, tree)
+    return board._replace(
+        places=_places(reader, files, spots),
+        decisions=tuple(decisions),
+        links={
+            spot.path: of_task(reader, look, spot.task, spot.oid)
+            for spot in watch(spots, "looking up links")
+            if spot.state in OPEN and spot.task.readable
+        },
+    )
 
 
 class _Mentions(NamedTuple):
@@ -233,19 +341,19 @@ def _renamed(reader: Reader, base_tree: str, merged: str) -> dict[bytes, bytes]:
     return dict(zip(parts[1::3], parts[2::3], strict=False))
 
 
-def _expired(reader: Reader, facts: Snapshot) -> frozenset[str]:
-    """The ids that the change deletes, and that ended longer ago than the policy retains them (GK226)."""
+def _expired(reader: Reader, base: str, before: Board, after: Board) -> frozenset[str]:
+    """The ids that are gone, and whose tasks had ended longer ago than the policy retains them (GK226)."""
     oldest = reader.question.now.timestamp() - reader.policy.retention_days * 86_400
-    ended: dict[str, bytes] = {}
-    for move in facts.moves:
-        places = [spot.path for spot in move.before if spot.state not in OPEN]
-        if places and not move.after:
-            ended[move.id] = places[0]
-    moved_at = _moved_at(reader, facts.question.base.commit or "", list(ended.values()))
-    return frozenset(task for task, path in ended.items() if moved_at.get(path, float("inf")) < oldest)
+    ended = {
+        task: places[0][1]
+        for task, found in before.places.items()
+        if task not in after.places and (places := [place for place in found if place[0] not in OPEN])
+    }
+    moved = moved_at(reader, base, list(ended.values()))
+    return frozenset(task for task, path in ended.items() if moved.get(path, float("inf")) < oldest)
 
 
-def _moved_at(reader: Reader, base: str, paths: Sequence[bytes]) -> dict[bytes, float]:
+def moved_at(reader: Reader, base: str, paths: Sequence[bytes]) -> dict[bytes, float]:
     """When the commits were made that last put files at these paths on base, in Unix seconds.
 
     One walk for each of a few, which ends where it finds one; else a single one through all history.

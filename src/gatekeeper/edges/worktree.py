@@ -131,16 +131,9 @@ class WorkTree:
     def create(self, path: bytes, data: bytes, mode: int | None = None) -> None:
         """Write a new file, whole and on disk before it is seen. Raises Refusal where something stands there."""
         folder, name = os.path.split(path)
-        hidden = f".{os.urandom(8).hex()}.gatekeeper".encode()
         with _told(path), self._opened(folder, make=True) as parent:
-            fd = os.open(hidden, _WRITE, _NEW_FILE, dir_fd=parent)
+            hidden = _hidden(parent, data, mode)
             try:
-                with os.fdopen(fd, "wb") as file:
-                    file.write(data)
-                    if mode is not None:
-                        os.fchmod(fd, mode)
-                    file.flush()
-                    os.fsync(fd)
                 _into_place(hidden, name, parent)
             except FileExistsError:
                 raise Refusal(
@@ -163,6 +156,19 @@ class WorkTree:
         except Refusal:
             self.drop(self.read(path))
             raise
+
+    def rewrite(self, held: Held, data: bytes) -> None:
+        """Put other bytes in a file's place, whole. Raises Refusal where it is no longer the one that was read."""
+        folder, name = os.path.split(held.path)
+        with _told(held.path), self._opened(folder) as parent:
+            hidden = _hidden(parent, data, held.mode)
+            try:
+                if _stamp(os.stat(name, dir_fd=parent, follow_symlinks=False)) != held.stamp:
+                    raise Refusal(f"{shown(held.path)} was changed by someone else just now", "Try again.")
+                os.rename(hidden, name, src_dir_fd=parent, dst_dir_fd=parent)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(hidden, dir_fd=parent)
 
     def drop(self, held: Held) -> None:
         """Delete a file. Raises Refusal where it is no longer the one that was read."""
@@ -224,6 +230,24 @@ def _step(part: bytes, above: int, folder: bytes) -> int:
             f"{shown(part)} on the way to {shown(folder)} is a symlink or a file, and has to be a folder",
             "Put a real folder there.",
         ) from None
+
+
+def _hidden(parent: int, data: bytes, mode: int | None) -> bytes:
+    """A file in a folder that nobody looks for, written whole and on disk; its name."""
+    hidden = f".{os.urandom(8).hex()}.gatekeeper".encode()
+    fd = os.open(hidden, _WRITE, _NEW_FILE, dir_fd=parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            if mode is not None:
+                os.fchmod(fd, mode)
+            file.flush()
+            os.fsync(fd)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(hidden, dir_fd=parent)
+        raise
+    return hidden
 
 
 def _into_place(hidden: bytes, name: bytes, parent: int) -> None:

@@ -67,6 +67,10 @@ class Repository:
         """Run git in the repository, under its owner's settings."""
         return run_git(args, env=self.env, cwd=self.cwd, stdin=stdin)
 
+    def git_at(self, cwd: Path, *args: str) -> Done:
+        """As `git`, in another folder of the same working tree."""
+        return run_git(args, env=self.env, cwd=cwd)
+
     def git_with(self, more: Mapping[str, str], *args: str) -> Done:
         """As `git`, with more in its environment."""
         return run_git(args, env=self.env | dict(more), cwd=self.cwd)

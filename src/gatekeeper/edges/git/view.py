@@ -19,7 +19,7 @@ from gatekeeper.edges.git.run import (
     start_git,
 )
 from gatekeeper.edges.tempfolder import make_folder, remove_folder
-from gatekeeper.errors import HistoryMissing, RepositoryUnreadable
+from gatekeeper.errors import HistoryMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -132,6 +132,10 @@ class View:
         """Run git in the view; with `lazy` it may fetch the objects that it lacks from the promisor remote."""
         env = self._lazy_env if lazy else self.env
         return run_git(args, env=env, cwd=self.cwd, stdin=stdin, timeout=timeout)
+
+    def git_with(self, more: Mapping[str, str], *args: str, cwd: Path, stdin: bytes = b"") -> Done:
+        """As `git`, elsewhere and with more in its environment."""
+        return run_git(args, env=self.env | dict(more), cwd=cwd, stdin=stdin)
 
     def start(self, *args: str, stdin: bytes = b"") -> Running:
         """As `git`, not waited for."""
@@ -273,17 +277,6 @@ class View:
         raise HistoryMissing(
             f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
         )
-
-    def working_tree(self, top: Path, paths: Sequence[bytes]) -> str:
-        """A tree of what stands at some paths of a working tree now, tracked or not; written into the view alone."""
-        here = [os.fsdecode(path) for path in paths if os.path.lexists(top / os.fsdecode(path))]
-        env = self.env | {"GIT_WORK_TREE": os.fspath(top), "GIT_INDEX_FILE": os.fspath(self.path / "index")}
-        added = run_git(["add", "--force", "--all", "--", *here], env=env, cwd=top) if here else None
-        done = run_git(["write-tree"], env=env, cwd=top)
-        if done.status or (added and added.status):
-            why = (added or done).complaint or done.complaint
-            raise RepositoryUnreadable(f"git could not read the working tree: {why}", "Run `git status`.")
-        return done.out.decode().strip()
 
     def oldest(self, base: str, head: str) -> int | None:
         """The earliest committer date (Unix seconds) in `base..head`; None where that is empty."""

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatekeeper.rules.board import files, plans, relations
+from gatekeeper.rules.board import ages, authorities, files, links, plans, relations
 
 if TYPE_CHECKING:
     from gatekeeper.boards.board import Board
     from gatekeeper.rules.base import Rule
 
-RULES: tuple[Rule[Board], ...] = (*files.RULES, *relations.RULES, *plans.RULES)
+RULES: tuple[Rule[Board], ...] = (
+    *files.RULES,
+    *relations.RULES,
+    *links.RULES,
+    *authorities.RULES,
+    *ages.RULES,
+    *plans.RULES,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatekeeper.model import Severity
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import quoted
 
@@ -68,6 +69,25 @@ def manifest_task_unknown(board: Board) -> Iterator[Found]:
                 )
 
 
+def integration_task_missing(board: Board) -> Iterator[Found]:
+    """A milestone that is past `planned` reserves an integration task.
+
+    Why: somebody has to see whether the parts are a whole, and that takes a task of its own.
+
+    Fails: (a warning) a milestone with `status: active` and no `integration_task`.
+
+    Mend: write the task that integrates the milestone, and name it in `integration_task`.
+    """
+    for milestone in board.manifest.milestones if board.manifest else ():
+        if milestone.status != "planned" and not milestone.integration_task:
+            yield Found(
+                f"milestone {quoted(milestone.id)} is {milestone.status}, and reserves no integration task",
+                path=board.manifest_path,
+                line=milestone.line,
+                help="Write a task that integrates it, and name that in `integration_task`.",
+            )
+
+
 def milestone_done_early(board: Board) -> Iterator[Found]:
     """A milestone is done only once its integration task is.
 
@@ -103,6 +123,29 @@ def proposal_invalid(board: Board) -> Iterator[Found]:
             yield Found(defect.message, path=file.path, line=defect.line, help=defect.help)
 
 
+def proposal_stale(board: Board) -> Iterator[Found]:
+    """An open proposal was written against the plan's revision as it is.
+
+    Why: what it wants changed may have changed already.
+
+    Fails: (a warning) the plan is at revision 2, and an open proposal says `base_plan_revision: 1`.
+
+    Mend: look whether it still stands; then set the revision, or its status to `folded` or `rejected`.
+    """
+    for file in board.proposals:
+        proposal, plan = file.proposal, board.plan
+        stale = (
+            proposal and plan and proposal.status == "open" and proposal.base_plan_revision < plan.revision
+        )
+        if stale and proposal and plan:
+            yield Found(
+                f"the proposal is against plan revision {proposal.base_plan_revision}, and the plan is at {plan.revision}",
+                path=file.path,
+                line=proposal.line,
+                help=f"Look whether it still stands, then set `base_plan_revision: {plan.revision}`, or close it.",
+            )
+
+
 def decision_without_alternatives(board: Board) -> Iterator[Found]:
     """A decision record names, under a heading of that name, the alternatives that it rejected.
 
@@ -133,7 +176,9 @@ RULES: tuple[Rule[Board], ...] = (
     Rule("GK301", "plan-invalid", plan_invalid, one_file=True),
     Rule("GK302", "manifest-revision-differs", manifest_revision_differs, one_file=True),
     Rule("GK303", "manifest-task-unknown", manifest_task_unknown),
+    Rule("GK304", "integration-task-missing", integration_task_missing, Severity.WARNING, adjustable=True),
     Rule("GK305", "milestone-done-early", milestone_done_early),
     Rule("GK311", "proposal-invalid", proposal_invalid, one_file=True),
+    Rule("GK312", "proposal-stale", proposal_stale, Severity.WARNING, adjustable=True),
     Rule("GK321", "decision-without-alternatives", decision_without_alternatives),
 )

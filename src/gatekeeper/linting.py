@@ -1,0 +1,143 @@
+"""From a question about a board to a verdict: the board is read, and its rules are asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gatekeeper import rules
+from gatekeeper.edges import workingtree
+from gatekeeper.edges.boardreader import OPEN, compared, thoroughly, unwatched, whole
+from gatekeeper.edges.linktree import linker, of_files
+from gatekeeper.edges.reader import Reader
+from gatekeeper.errors import RepositoryUnreadable
+from gatekeeper.fixing import fixed
+from gatekeeper.gate import ask
+from gatekeeper.linktargets import is_markdown
+from gatekeeper.model import Defect, Outcome, Severity, Task, Tip, Verdict
+from gatekeeper.question import Question
+from gatekeeper.snapshot import POLICY_PATH
+from gatekeeper.text import quoted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from gatekeeper.boards.board import Board
+    from gatekeeper.edges.boardreader import Watch
+    from gatekeeper.edges.git import Repository, View
+    from gatekeeper.edges.reader import Entry
+    from gatekeeper.edges.worktree import WorkTree
+    from gatekeeper.linking import Case
+    from gatekeeper.model import Finding
+
+LINKS = ("GK241", "GK242")
+
+
+class Asked(NamedTuple):
+    """What is to be linted: a commit's tree (None: the working tree), beside a base, at or below some paths.
+
+    Paths are bytes from the repository's root. With `links_only` the links of all Markdown files there.
+    """
+
+    tree: str | None = None
+    base: str | None = None
+    paths: tuple[bytes, ...] = ()
+    links_only: bool = False
+
+
+class Linted(NamedTuple):
+    """The verdict, the board it is about, and links that can be mended in one way only."""
+
+    verdict: Verdict
+    board: Board
+    cases: tuple[Case, ...] = ()
+
+
+def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch: Watch = unwatched) -> Linted:
+    """The verdict on a board. Raises GatekeeperError for what can't be read."""
+    head = _commit(repository, asked.tree, "--tree") if asked.tree is not None else None
+    tree = view.objects.commit(head).tree if head else workingtree.written(repository, view, [b".agents"])
+    commit = head or repository.resolve(["HEAD"]).get("HEAD")
+    reader = Reader(Question(Tip("", None), Tip("", None), now), view, rules.Codes())
+    _use_policy(reader, tree)
+    _there(reader, tree, asked.paths)
+    look = linker(reader, tree)
+    if asked.links_only and asked.paths:
+        files = [entry for path in asked.paths for entry in _markdown(reader, tree, path)]
+        board = reader.board(reader.plans(tree), (), ())._replace(links=of_files(reader, look, files))
+    else:
+        board = whole(reader, tree, watch, look)
+        board = board if asked.links_only else thoroughly(reader, board, tree, commit)
+        board = _beside(reader, repository, board, asked.base, tree) if asked.base is not None else board
+    chosen = [rule for rule in rules.BOARD if not asked.links_only or rule.code in LINKS]
+    found = [f for f in ask(chosen, board, board.policy) if _within(f, asked.paths)]
+    return Linted(_verdict(found), board, tuple(case for case in look.cases if _at(case.path, asked.paths)))
+
+
+def mend(worktree: WorkTree, found: Linted, paths: Sequence[bytes]) -> list[str]:
+    """Mend in the working tree what has one right answer only; a line for each mend. Raises GatekeeperError."""
+    said = []
+    tasks = {task.path: task for task in found.board.tasks if task.state in OPEN and _at(task.path, paths)}
+    for path in sorted({*tasks, *(case.path for case in found.cases)}):
+        held = worktree.read(path)
+        task = tasks.get(path) or Task(path, "", "", defects=(Defect("GK201", "no task"),))
+        data, mends = fixed(task, held.data, [case for case in found.cases if case.path == path])
+        if mends:
+            worktree.rewrite(held, data)
+            said += [f"{shown(path)}: {line}" for line in mends]
+    return said
+
+
+def _verdict(found: Iterable[Finding]) -> Verdict:
+    findings = tuple(sorted(found, key=lambda finding: finding.order))
+    failed = any(finding.severity is Severity.ERROR for finding in findings)
+    return Verdict(Outcome.FAIL if failed else Outcome.PASS, findings, command="lint")
+
+
+def _use_policy(reader: Reader, tree: str) -> None:
+    data = reader.file(tree, POLICY_PATH)
+    if data is not None:
+        reader.use_policy(reader.parse_policy(data))
+
+
+def _beside(reader: Reader, repository: Repository, board: Board, base: str, tree: str) -> Board:
+    """The board beside the one of a base, for ids that changed and tasks that are gone (GK225, GK226)."""
+    commit = _commit(repository, base, "--base")
+    base_tree = reader.view.objects.commit(commit).tree
+    return compared(reader, board, whole(reader, base_tree), commit, base_tree, tree)
+
+
+def _commit(repository: Repository, name: str, option: str) -> str:
+    commit = repository.resolve([name]).get(name)
+    if commit is None:
+        raise RepositoryUnreadable(
+            f"{option} {name!r} stands for no commit here", "Name a branch or a commit."
+        )
+    return commit
+
+
+def _there(reader: Reader, tree: str, paths: Sequence[bytes]) -> None:
+    """Raise RepositoryUnreadable for a path at which nothing stands: a misspelt one must not pass."""
+    for path in paths:
+        if path and reader.view.objects.entry(tree, path) is None:
+            raise RepositoryUnreadable(
+                f"there is no {quoted(shown(path))} here", "Name files and folders that are there."
+            )
+
+
+def _markdown(reader: Reader, tree: str, path: bytes) -> Iterable[Entry]:
+    """The Markdown files at or below a path."""
+    entry = reader.view.objects.entry(tree, path)
+    below = list(reader.view.objects.walk(tree, path))
+    files = below or ([(path, *entry)] if entry else [])
+    return [file for file in files if is_markdown(file[0].rpartition(b"/")[2])]
+
+
+def _within(finding: Finding, paths: Sequence[bytes]) -> bool:
+    """Whether a finding is about one of some paths, or below it; without any, all are."""
+    return _at(finding.path or b"", paths)
+
+
+def _at(at: bytes, paths: Sequence[bytes]) -> bool:
+    """Whether a path is one of some paths, or below it; without any, all are."""
+    return not paths or any(not path or at == path or at.startswith(path + b"/") for path in paths)
