@@ -33,6 +33,7 @@ COMMANDS = {
     "claim": ("gatekeeper.cli.claiming", "Claim a task for the current branch."),
     "hooks": ("gatekeeper.cli.hooks", "Git hooks that ask the guard and the gate."),
     "repair": ("gatekeeper.cli.repair", "Find and mend what a crash left in the claim refs."),
+    "prune": ("gatekeeper.cli.prune", "Remove tasks that ended longer ago than they are kept."),
     "lint": ("gatekeeper.cli.lint", "Ask the board's rules of the working tree, or of a commit."),
     "release": ("gatekeeper.cli.claiming", "Log the current branch's claim, and free its task and locks."),
     "renew": ("gatekeeper.cli.claiming", "Give the current branch's claim a later expiry."),

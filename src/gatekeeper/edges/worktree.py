@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gatekeeper.model import State
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_AT_ONCE = 500  # paths on one command line
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not keep us waiting
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
@@ -183,6 +184,27 @@ class WorkTree:
                     os.fsync(parent)
             except FileNotFoundError:
                 raise changed from None
+
+    def differing(self, paths: Sequence[bytes]) -> frozenset[bytes]:
+        """Those of some paths that differ from HEAD, in the index or in the working tree."""
+        specs = [":(top,literal)" + os.fsdecode(path) for path in paths]
+        found: set[bytes] = set()
+        for start in range(0, len(specs), _AT_ONCE):
+            done = self.repository.git(
+                "diff",
+                "--name-only",
+                "--no-ext-diff",
+                "--ignore-submodules=all",
+                "--no-renames",
+                "-z",
+                "HEAD",
+                "--",
+                *specs[start : start + _AT_ONCE],
+            )
+            if done.status:
+                raise RepositoryUnreadable(f"git could not compare: {done.complaint}", "Run `git status`.")
+            found |= set(done.out.split(b"\0")[:-1])
+        return frozenset(found)
 
     def stage(self, paths: Sequence[bytes]) -> None:
         """Put into the index how these paths stand now, gone or there, and no others. One step, all or none.
