@@ -1,4 +1,7 @@
-"""The entry point: `gatekeeper`, and `python -m gatekeeper`."""
+"""The entry point: `gatekeeper`, and `python -P -m gatekeeper`.
+
+Without `-P` Python looks for modules in the current folder first, which may hold a branch's files.
+"""
 
 from __future__ import annotations
 
@@ -21,4 +24,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the current folder: what can still be kept from being imported from it is
     main()

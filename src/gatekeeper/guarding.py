@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.claims.blob import iso
-from gatekeeper.inscope import Scope
+from gatekeeper.inscope import GIT_FOLDER, Scope
 from gatekeeper.model import REGULAR, Change, Claim, State
+from gatekeeper.scope import fold
 from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH
 from gatekeeper.text import quoted, shown
 
@@ -26,22 +27,36 @@ class Answer(NamedTuple):
     lines: tuple[str, ...]
 
 
-def allowed(desk: Desk, paths: Sequence[bytes]) -> Answer:
-    """Whether the current branch may write `paths` (from the repository's root) now."""
+def allowed(desk: Desk, paths: Sequence[bytes], *, commit: bool = False) -> Answer:
+    """Whether the current branch may write `paths` now, or commit what it wrote to them (CONTRACT 3, guard).
+
+    Paths are from the repository's root; one that is no file of its tree is absolute. A commit of planning files
+    alone may always be made: what they are worth an operator says, whatever claim the branch holds.
+    """
     known = desk.store.learn()
     standing = desk.store.standing(known, desk.now)
     mine = [c for c in standing.values() if isinstance(c, Claim) and c.branch == desk.branch]
+    answer = _held(desk, mine, paths)
+    planned = (commit or not mine) and paths and all(_plans(desk, path) for path in paths)
+    if answer.holds or not planned:
+        return answer
     if not mine:
-        if paths and all(_plans(desk, path) for path in paths):
-            return Answer(True, ("no claim, and planning files alone: an operator's pull request",))
+        return Answer(True, ("no claim, and planning files alone: an operator's pull request",))
+    apart = "they belong in an operator's pull request, from a branch without a claim"
+    return Answer(True, (f"planning files alone, outside what this branch has claimed: {apart}",))
+
+
+def _held(desk: Desk, mine: Sequence[Claim], paths: Sequence[bytes]) -> Answer:
+    """Whether one of the branch's claims lets it write the paths now."""
+    if not mine:
         who = quoted(desk.branch) if desk.branch else "a detached HEAD"
         return Answer(False, (f"{who} holds no claim", "Claim a task first: gatekeeper claim --next."))
     faults = [fault for claim in mine if (fault := _stale(desk, claim))]
     good = [claim for claim in mine if _stale(desk, claim) is None]
     if not good:
         return Answer(False, tuple(faults))
-    scopes = [(claim, _scope(desk, claim)) for claim in good]
-    outside = [path for path in paths if not any(s and s.holds(_change(desk, path)) for _, s in scopes)]
+    scopes = [scope for claim in good if (scope := _scope(desk, claim))]
+    outside = [path for path in paths if not _inside(desk, scopes, path)]
     names = ", ".join(claim.task for claim in good)
     if outside:
         said = tuple(f"{quoted(shown(path))} is outside the authority of {names}" for path in outside)
@@ -49,8 +64,22 @@ def allowed(desk: Desk, paths: Sequence[bytes]) -> Answer:
     return Answer(True, (f"{names} is held until {iso(good[0].expires_at)}",))
 
 
+def _inside(desk: Desk, scopes: Sequence[Scope], path: bytes) -> bool:
+    """Whether an authority holds a path. Patterns are for files of the tree: none opens git's folder or the world."""
+    if path.startswith(b"/") or GIT_FOLDER.search(fold(path)):
+        return False
+    return any(scope.holds(_change(desk, path)) for scope in scopes)
+
+
 def _plans(desk: Desk, path: bytes) -> bool:
-    return path.startswith(desk.reader.layout.root) or path in (POLICY_PATH, SIGNERS_PATH)
+    """Whether a path is the planning lane's: the board, the policy or the signers, and no task that goes to done."""
+    layout = desk.reader.layout
+    if GIT_FOLDER.search(fold(path)):
+        return False
+    place = layout.place(path)
+    if place is not None and place.state is State.DONE and not _change(desk, path).old_mode:
+        return False
+    return path.startswith(layout.root) or path in (POLICY_PATH, SIGNERS_PATH)
 
 
 def _stale(desk: Desk, claim: Claim) -> str | None:

@@ -22,7 +22,7 @@ OTHER_TASK, FORBIDDEN, PROTECTED, SUBMODULE, OUTSIDE = "GK144", "GK142", "GK143"
 
 # `.git` of a folded path, as any system may spell it: NTFS has a short name for it, and drops dots and blanks at
 # a name's end and all behind a colon.
-_GIT_FOLDER = re.compile(rb"(?:^|[/\\])(?:\.git|git~[0-9]+)[. ]*(?:[/\\:]|$)")
+GIT_FOLDER = re.compile(rb"(?:^|[/\\])(?:\.git|git~[0-9]+)[. ]*(?:[/\\:]|$)")
 _ANYWHERE = re.compile(r"(?:\*\*/)+(?!\*\*|$)")
 _PLAIN = frozenset((0, *REGULAR))  # modes of a regular file, or of none
 _MANY = 100  # changes that are worth a look at all of them at once
@@ -125,7 +125,7 @@ class Scope:
         """
         if self._authority is None or self._layout.place(path) is not None or self._guarded(path):
             return False
-        if _GIT_FOLDER.search(fold(path)) or (folder is not False and self._guards_below(path)):
+        if GIT_FOLDER.search(fold(path)) or (folder is not False and self._guards_below(path)):
             return False
         if folder:
             return holds_below(self._authority.paths, path) and not may_hold_below(

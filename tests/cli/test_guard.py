@@ -1,15 +1,22 @@
-"""`guard`: may this branch write these paths now? As a command, over what is staged, and as a coding agent's hook."""
+"""`guard`: may this branch write these paths now? As a command, over what is staged, and as a coding agent's hook.
+
+How git's own hooks are written and what they do is in test_hooks.py.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
-from swarming import CLAIMS, Swarm, environment, git, task_id
+from gatekeeper.cli import guard
+from swarming import CLAIMS, Swarm, environment, git, task_id, task_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +63,93 @@ def test_paths_are_held_against_the_authority(swarm: Swarm, paths: list[str], st
         assert ran.out == ""
 
 
+@pytest.fixture
+def wide(tmp_path: Path) -> Swarm:
+    """One clone whose task 1 may touch everything, held by the first agent."""
+    swarm = Swarm(tmp_path, {1: []}, worktrees=2)
+    clone = swarm.clones[0]
+    (clone / OWN).write_text(task_text(1).replace("src/1/**", '"**"'))
+    git(clone, "commit", "--quiet", "--all", "-m", "wide")
+    assert swarm.call(swarm.agents[0], "claim", ONE, now=T0).status == 0
+    return swarm
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("src/new.py", True),
+        ("src/../README.md", True),
+        (".gitignore", True),
+        ("/etc/passwd", False),
+        ("../outside", False),
+        ("../../clone0/README.md", False),
+        ("{clone}/.git/hooks/pre-commit", False),
+        (".git", False),
+        (".git/config", False),
+        (".GIT/config", False),
+        ("vendor/.git/config", False),
+        (".git./config", False),
+        (".", False),
+        ("src/..", False),
+        ("{here}", False),
+        ("", False),
+        ("~/.bashrc", None),  # a shell has expanded it for the command; a tool does so itself
+        (" /etc/passwd", None),
+        ("out", False),
+        ("sneaky/x", False),
+        ("inside/x", True),
+    ],
+)
+def test_no_pattern_opens_git_s_folder_or_the_world(wide: Swarm, path: str, allowed: bool | None) -> None:
+    a = wide.agents[0]
+    (a.path / "src").mkdir()
+    (a.path / "out").symlink_to(wide.root / "elsewhere")
+    (a.path / "sneaky").symlink_to(wide.root)
+    (a.path / "inside").symlink_to("src")
+    filled = path.format(here=a.path, clone=a.clone)
+    if allowed is not None:
+        assert wide.call(a, "guard", filled, now=T20).status == (0 if allowed else 1)
+    assert hook(wide, call("Write", file_path=filled)).status == (0 if allowed else 2)
+
+
+def test_git_s_folder_is_known_by_where_it_is_as_well(wide: Swarm) -> None:
+    clone = wide.clones[0]
+    (clone / ".git").rename(clone / "meta")
+    (clone / ".git").write_text("gitdir: meta\n")
+    git(clone, "worktree", "repair", str(wide.agents[0].path), str(wide.agents[1].path))
+    git(clone, "branch", "--move", "agent/clone0-0", "agent/elsewhere")
+    git(clone, "switch", "--quiet", "--create", "agent/clone0-0")
+    for path, status in {"src/x": 0, "meta/config": 1, "meta/hooks/pre-commit": 1}.items():
+        ran = wide.call(replace(wide.agents[0], path=clone), "guard", path, now=T20)
+        assert ran.status == status, ran
+    below = replace(wide.agents[0], path=clone / "meta")
+    assert wide.call(below, "guard", "config", now=T20).status == 1
+
+
+@pytest.mark.parametrize("path", ["src/1/link/../secret.py", "{}/src/1/link/../secret.py", "src/1/link/x"])
+def test_two_dots_behind_a_link_go_where_the_system_goes(swarm: Swarm, path: str) -> None:
+    a = swarm.agents[0]
+    (a.path / "src" / "1").mkdir(parents=True)
+    (a.path / "src" / "2" / "deep").mkdir(parents=True)
+    (a.path / "src" / "1" / "link").symlink_to("../2/deep")
+    (a.path / "src" / "2" / "secret.py").write_text("x")
+    filled = path.format(a.path)
+    ran = swarm.call(a, "guard", filled, now=T20)
+    assert ran.status == 1
+    assert "src/2/" in ran.err
+    assert hook(swarm, call("Write", file_path=filled)).status == 2
+
+
+def test_two_dots_count_as_text_as_well(swarm: Swarm) -> None:
+    """A tool may take them out of the path before it opens it: then `src/2/link/../x` is `src/2/x`."""
+    a = swarm.agents[0]
+    (a.path / "src" / "1" / "deep").mkdir(parents=True)
+    (a.path / "src" / "2").mkdir(parents=True)
+    (a.path / "src" / "2" / "link").symlink_to("../1/deep")
+    assert swarm.call(a, "guard", "src/2/link/../x", now=T20).status == 1
+    assert swarm.call(a, "guard", "src/2/link/x", now=T20).status == 0
+
+
 def test_it_writes_nothing_and_asks_nobody(swarm: Swarm) -> None:
     before = swarm.refs()
     assert swarm.call(swarm.agents[0], "guard", str(swarm.agents[0].path / "src/1/x"), now=T20).status == 0
@@ -72,6 +166,15 @@ def test_without_a_claim_nothing_may_be_written_but_planning_files(swarm: Swarm)
     assert planning.status == 0
     assert "planning files alone" in planning.out
     assert swarm.run(b, "guard", ".agents/plan.md", "README.md", now=T20).status == 1
+
+
+def test_a_task_that_goes_to_done_is_no_planning(swarm: Swarm) -> None:
+    b = swarm.agents[1]
+    assert swarm.call(b, "guard", f".agents/tasks/queued/{task_id(2)}.md", now=T20).status == 0
+    refused = swarm.call(b, "guard", f".agents/tasks/done/{task_id(2)}.md", now=T20)
+    assert refused.status == 1
+    assert "holds no claim" in refused.err
+    assert swarm.call(b, "guard", ".agents/.git/config", now=T20).status == 1
 
 
 def test_past_the_lease_nothing_may_be_written(swarm: Swarm) -> None:
@@ -120,51 +223,44 @@ def test_a_rename_is_two_paths(swarm: Swarm) -> None:
     assert swarm.run(a, "guard", "--staged", now=T20).status == 1
 
 
-def hooked(swarm: Swarm, now: str = T20) -> None:
-    """Install the hooks with a `gatekeeper` beside them that knows what time it is."""
-    bin_folder = swarm.root / "bin"
-    bin_folder.mkdir()
-    script = bin_folder / "gatekeeper"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gatekeeper --now {now} "$@"\n')
-    script.chmod(0o755)
-    assert swarm.run(swarm.agents[0], "hooks", "install").status == 0
+@pytest.mark.parametrize("now", [T20, T31], ids=["live", "expired"])
+def test_a_commit_of_planning_files_alone_passes_beside_a_claim(swarm: Swarm, now: str) -> None:
+    a = swarm.agents[0]
+    (a.path / ".agents" / "plan.md").write_text("---\nstatus: draft\nrevision: 1\n---\n")
+    git(a.path, "add", "--all")
+    ran = swarm.call(a, "guard", "--staged", now=now)
+    assert ran.status == 0, ran.err
+    assert "planning files alone" in ran.out
+    assert swarm.call(a, "guard", ".agents/plan.md", now=now).status == 1, "a task's work it is not"
+    (a.path / "README.md").write_text("changed")
+    git(a.path, "add", "--all")
+    assert swarm.call(a, "guard", "--staged", now=now).status == 1
 
 
-def commit(swarm: Swarm, *args: str, agent: int = 0) -> subprocess.CompletedProcess[str]:
-    env = environment()
-    env["PATH"] = f"{swarm.root / 'bin'}:{env['PATH']}"
-    command = ["git", "commit", "-q", "-m", "work", *args]
-    where = swarm.agents[agent].path
-    return subprocess.run(
-        command, cwd=where, env=env, capture_output=True, text=True, check=False, timeout=60
-    )
+def test_a_commit_that_ends_the_task_needs_the_claim(swarm: Swarm) -> None:
+    a = swarm.agents[0]
+    assert swarm.call(a, "done", ONE).status == 0
+    assert swarm.call(a, "guard", "--staged", now=T20).status == 0
+    late = swarm.call(a, "guard", "--staged", now=T31)
+    assert late.status == 1
+    assert "gatekeeper renew" in late.err
 
 
-def test_a_partial_commit_is_judged_by_what_it_commits(swarm: Swarm) -> None:
-    hooked(swarm)
+def test_while_a_branch_is_rebased_it_is_that_branch(swarm: Swarm) -> None:
     a = swarm.agents[0]
     (a.path / "src" / "1").mkdir(parents=True)
     (a.path / "src" / "1" / "a.py").write_text("x")
-    (a.path / "README.md").write_text("out of scope")
     git(a.path, "add", "--all")
-    whole = commit(swarm)
-    assert whole.returncode == 1
-    assert "'README.md' is outside the authority" in whole.stderr
-    part = commit(swarm, "--", "src/1/a.py")
-    assert part.returncode == 0, part.stderr
-    assert git(a.path, "show", "--name-only", "--format=") == "src/1/a.py"
-    other = commit(swarm, "--", "README.md")
-    assert other.returncode == 1
-
-
-def test_planning_files_alone_are_committed_with_a_notice(swarm: Swarm) -> None:
-    hooked(swarm)
-    b = swarm.agents[1]
-    (b.path / ".agents" / "plan.md").write_text("---\nstatus: draft\nrevision: 1\n---\n")
-    git(b.path, "add", "--all")
-    done = commit(swarm, agent=1)
-    assert done.returncode == 0, done.stderr
-    assert "planning files alone" in done.stdout + done.stderr
+    git(a.path, "commit", "--quiet", "-m", "work")
+    git(a.path, "-c", "sequence.editor=sed -i 1s/pick/edit/", "rebase", "--quiet", "--interactive", "main~0")
+    assert git(a.path, "branch", "--show-current") == ""
+    (a.path / "src" / "1" / "a.py").write_text("y")
+    git(a.path, "add", "--all")
+    assert swarm.call(a, "guard", "--staged", now=T20).status == 0
+    assert swarm.call(a, "renew", now=T20).status == 0, "a heartbeat goes on"
+    git(a.path, "rebase", "--abort")
+    git(a.path, "switch", "--quiet", "--detach")
+    assert "a detached HEAD holds no claim" in swarm.call(a, "guard", "--staged", now=T20).err
 
 
 # -- a coding agent's hook -----------------------------------------------------------------------
@@ -175,22 +271,8 @@ def call(tool: str, **inputs: Any) -> str:
 
 
 def hook(swarm: Swarm, text: str, agent: int = 0, now: str = T20) -> Ran:
-    from running import Ran  # noqa: PLC0415 -- a name for what comes back
-
-    command = [sys.executable, "-m", "gatekeeper", "--now", now, "guard", "--hook", "claude"]
-    where = swarm.agents[agent].path
-    done = subprocess.run(
-        command,
-        cwd=where,
-        env=environment(),
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert "Traceback" not in done.stderr
-    return Ran(done.returncode, done.stdout, done.stderr)
+    with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode()))):
+        return swarm.call(swarm.agents[agent], "guard", "--hook", "claude", now=now)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +288,11 @@ def hook(swarm: Swarm, text: str, agent: int = 0, now: str = T20) -> Ran:
         ("Write", {"file_path": "a\0b"}, 2),
         ("Write", {"file_path": "src/2/a\n::error::x"}, 2),
         ("Write", {}, 2),
+        ("Write", {"file_path": ["src/1/a.py"]}, 2),
+        ("Write", {"file_path": None}, 2),
+        ("Write", {"file_path": ""}, 2),
+        ("Write", {"file_path": "src/1/big", "content": "x" * 5_000_000}, 0),
+        ("Write", {"content": "x" * 5_000_000, "file_path": "README.md"}, 2),
         ("Read", {"file_path": "{}/README.md"}, 0),
         ("Bash", {"command": "ls"}, 0),
     ],
@@ -232,10 +319,36 @@ def test_what_is_no_tool_call_allows_nothing(swarm: Swarm, text: str) -> None:
     assert ran.err.strip()
 
 
+def test_a_tool_call_without_an_end_is_not_read_to_its_end(
+    swarm: Swarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "MAX_CALL", 1 << 20)
+    text = call("Write", file_path="src/1/a.py", content="x" * (1 << 20))
+    ran = hook(swarm, text)
+    assert ran.status == 2
+    assert "more than 1 MiB" in ran.err
+
+
 def test_the_hook_of_a_branch_without_a_claim_refuses(swarm: Swarm) -> None:
     ran = hook(swarm, call("Write", file_path="src/2/a.py"), agent=1)
     assert ran.status == 2
     assert "gatekeeper claim --next" in ran.err
+
+
+def test_the_hook_is_a_process_of_its_own(swarm: Swarm) -> None:
+    for path, status in {"src/1/a.py": 0, "README.md": 2}.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "gatekeeper", "--now", T20, "guard", "--hook", "claude"],
+            cwd=swarm.agents[0].path,
+            env=environment(),
+            input=call("Write", file_path=path),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == status, done
+        assert bool(done.stderr) == bool(status)
 
 
 def test_a_link_is_judged_by_where_it_leads(swarm: Swarm) -> None:
@@ -243,51 +356,3 @@ def test_a_link_is_judged_by_where_it_leads(swarm: Swarm) -> None:
     (a.path / "src" / "1").mkdir(parents=True)
     (a.path / "src" / "1" / "out").symlink_to(a.path / "README.md")
     assert hook(swarm, call("Write", file_path="src/1/out")).status == 2
-
-
-# -- installing hooks ---------------------------------------------------------------------------
-
-
-def test_hooks_are_written_executable_and_again(swarm: Swarm) -> None:
-    for _ in range(2):
-        ran = swarm.run(swarm.agents[1], "hooks", "install")  # from a linked worktree
-        assert ran.status == 0, ran.err
-    folder = swarm.clones[0] / ".git" / "hooks"
-    assert {path.name for path in folder.iterdir()} == {"pre-commit", "pre-push"}
-    assert all(path.stat().st_mode & 0o111 for path in folder.iterdir())
-
-
-@pytest.mark.parametrize("foreign", ["pre-commit", "pre-push"])
-def test_a_hook_that_is_not_ours_is_never_overwritten(swarm: Swarm, foreign: str) -> None:
-    folder = swarm.clones[0] / ".git" / "hooks"
-    folder.mkdir()
-    (folder / foreign).write_text("#!/bin/sh\n")
-    ran = swarm.run(swarm.agents[0], "hooks", "install")
-    assert ran.status == 1
-    assert foreign in ran.err
-    assert (folder / foreign).read_text() == "#!/bin/sh\n"
-    assert [path.name for path in folder.iterdir()] == [foreign]  # nothing at all
-
-
-def test_a_link_in_a_hook_s_place_is_not_ours(swarm: Swarm) -> None:
-    folder = swarm.clones[0] / ".git" / "hooks"
-    folder.mkdir()
-    (folder / "pre-commit").symlink_to("nowhere")
-    assert swarm.run(swarm.agents[0], "hooks", "install").status == 1
-
-
-def test_hooks_go_where_git_looks_for_them(swarm: Swarm) -> None:
-    a = swarm.agents[0]
-    git(a.clone, "config", "core.hooksPath", "our hooks")
-    assert swarm.run(a, "hooks", "install").status == 0
-    assert {path.name for path in (a.path / "our hooks").iterdir()} == {"pre-commit", "pre-push"}
-
-
-def test_outside_a_repository_there_are_no_hooks(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gatekeeper", "hooks", "install"]
-    env = environment(GIT_CEILING_DIRECTORIES=str(tmp_path.parent))
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 2
-    assert list(tmp_path.iterdir()) == []

@@ -251,9 +251,67 @@ def test_where_git_can_not_stage_the_file_has_moved_and_that_is_said(sample: Sam
     assert done.status == 2
     assert "written, but git could not stage" in done.err
     assert f"git add -A {BOARD}" in done.err
-    lock.unlink()
+    assert "index.lock': File exists" in done.err, "git's first words, not its last"
     assert (sample.path / BOARD / "done" / f"{A}.md").exists()
     assert not (sample.path / QUEUED_A).exists()
+    assert sample.call("done", A).status == 2, "it is no more done than before"
+    lock.unlink()
+    again = sample.call("done", A)
+    assert again.status == 0, again.err
+    assert "broken off is finished" in again.out
+    assert staged(sample) == [f"A\t{BOARD}/done/{A}.md", f"D\t{QUEUED_A}"]
+    refused(sample.call("done", A), "is in done/ already")
+
+
+@pytest.mark.parametrize(("words", "status"), [("spec-gap", 0), ("invalid-premise", 1)])
+def test_only_the_same_move_is_finished(sample: Sample, words: str, status: int) -> None:
+    sample.call("fail", A, "--failure", "spec-gap")
+    sample.git("reset", "--quiet")
+    again = sample.call("fail", A, "--failure", words)
+    assert again.status == status, again.err
+    assert len(staged(sample)) == (0 if status else 2)
+
+
+def test_a_move_of_an_unknown_file_is_finished_as_well(sample: Sample) -> None:
+    new = "T-20260302-00000001"
+    sample.write(f"{BOARD}/blocked/{new}.md", (sample.path / QUEUED_A).read_text().replace(A, new))
+    assert sample.call("cancel", new, "--reason", "x").status == 0
+    sample.git("reset", "--quiet")
+    assert sample.call("cancel", new, "--reason", "x").status == 0
+    assert staged(sample) == [f"A\t{BOARD}/cancelled/{new}.md"]
+
+
+def conflict(sample: Sample, *theirs: dict[str, object]) -> None:
+    """Merge a branch that made other edits than this one."""
+    sample.commit("ours")
+    sample.git("switch", "--quiet", "-c", "theirs", sample.fork)
+    for edit in theirs:
+        sample.edit(edit)
+    sample.commit("theirs")
+    sample.git("switch", "--quiet", sample.branch)
+    with pytest.raises(AssertionError, match="merge"):
+        sample.git("merge", "--quiet", "theirs")
+
+
+def test_a_file_in_conflict_is_not_staged_as_if_it_were_whole(sample: Sample) -> None:
+    sample.append(QUEUED_A, "our words\n")
+    conflict(sample, {"append": {QUEUED_A: "their words\n"}})
+    before = (sample.path / QUEUED_A).read_bytes()
+    refused(sample.call("done", A), "merge conflict", QUEUED_A, "is not resolved", "git add")
+    assert (sample.path / QUEUED_A).read_bytes() == before
+    assert sample.git("status", "--porcelain").startswith("UU ")
+    sample.git("checkout", "--quiet", "--ours", QUEUED_A)
+    sample.git("add", QUEUED_A)
+    assert sample.call("done", A).status == 0
+
+
+def test_a_moved_file_in_conflict_is_not_staged_either(sample: Sample) -> None:
+    sample.append(QUEUED_A, "our words\n")
+    sample.finish(A)
+    conflict(sample, {"append": {QUEUED_A: "their words\n"}})
+    assert (sample.path / BOARD / "done" / f"{A}.md").exists()
+    refused(sample.call("done", A), "merge conflict", f"{BOARD}/done/{A}.md")
+    assert "UU" in sample.git("status", "--porcelain") or "AU" in sample.git("status", "--porcelain")
 
 
 def test_a_bare_repository_has_no_task_files_to_move(sample: Sample, tmp_path: Path) -> None:
@@ -298,7 +356,7 @@ def test_killed_at_any_step_no_task_is_lost_and_the_next_run_ends_it(sample: Sam
     before = old.read_bytes()
     after = before.replace(b"status: queued", b"status: done")
     pictures = set()
-    for step in range(32, 100):  # before those it has only looked for files
+    for step in range(40, 100):  # before those it has only looked for files
         done = subprocess.run(
             [sys.executable, "-c", KILLED, str(step), "done", A],
             cwd=sample.path,
@@ -309,13 +367,13 @@ def test_killed_at_any_step_no_task_is_lost_and_the_next_run_ends_it(sample: Sam
         copies = [path.read_bytes() for path in (old, new) if path.exists()]
         assert copies in ([before], [before, after], [after]), step
         pictures.add(len(copies) if old.exists() else 0)
-        if old.exists():
+        if done.returncode:
             again = sample.call("done", A)
             assert again.status == 0, again.err
-            assert ("broken off" in again.out) == (len(copies) == 2)
+            assert ("broken off" in again.out) == (copies != [before])
         assert new.read_bytes() == after
         assert not old.exists()
-        sample.git("add", "-A", ".agents")
+        assert len(staged(sample)) == 2
         sample.git("reset", "--quiet", "--hard")
         sample.git("clean", "--quiet", "-fd")
         if done.returncode == 0:

@@ -51,7 +51,7 @@ def test_a_git_that_is_too_old_is_named(
 
 def test_options_that_no_git_knows_are_no_matter_of_age() -> None:
     assert run_git(["rev-parse", "--local-env-vars"], env=dict(os.environ)).status == 0
-    assert run_git(["cat-file", "--no-such-option"], env=dict(os.environ)).status == 129
+    assert run_git(["ls-remote", "--no-such-option"], env=dict(os.environ)).status == 129
 
 
 @pytest.mark.parametrize("form", ["sha1", "sha256"])

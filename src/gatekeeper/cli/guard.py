@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gatekeeper.cli.desk import opened
-from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
+from gatekeeper.errors import GatekeeperError, Refusal, RepositoryUnreadable
 from gatekeeper.guarding import Answer, allowed
 from gatekeeper.report.escape import log_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from gatekeeper.cli.base import World
     from gatekeeper.edges.desk import Desk
+
+MAX_CALL = 64 << 20
+"""Bytes of a tool call that are read: a file's whole content may stand in it."""
 
 REFUSED_BY_HOOK = 2
 """A coding agent's hook refuses a tool by this exit status, with the reason on standard error."""
@@ -56,7 +59,7 @@ def guard(world: World, paths: tuple[str, ...], staged: bool, hook: str | None) 
         return _hook(world)
     with opened(world, local=True) as desk:
         wanted = [*_from_root(desk, world.cwd, paths), *(_staged(desk) if staged else [])]
-        answer = allowed(desk, wanted)
+        answer = allowed(desk, wanted, commit=staged)
     _say(answer)
     return 0 if answer.holds else 1
 
@@ -67,19 +70,22 @@ def _say(answer: Answer) -> None:
 
 
 def _from_root(desk: Desk, cwd: Path, paths: Iterable[str]) -> list[bytes]:
-    """Paths as given, from the repository's root; both as they read and as the file system resolves them."""
-    top = desk.repository.toplevel()
-    found: list[bytes] = []
+    """What a write to each path would change, from the repository's root; absolute where that is no file of its tree.
+
+    A program may take `..` as the system does, behind a link, or take it out of the text first; it may write
+    through a link, or put a file in the link's place. Whatever it does has to be allowed.
+    """
+    top, git = os.path.realpath(desk.repository.toplevel()), os.path.realpath(desk.repository.common_dir)
+    found: dict[bytes, None] = {}
     for path in paths:
-        plain = os.path.normpath(cwd / path)
-        for spelt in dict.fromkeys((plain, os.path.realpath(plain))):
-            root = os.path.realpath(top) if spelt != plain else os.fspath(top)
-            inside = os.path.relpath(spelt, root)
-            if inside == ".." or inside.startswith("../"):
-                inside_real = os.path.relpath(os.path.realpath(spelt), os.path.realpath(top))
-                inside = inside_real
-            found.append(os.fsencode(inside))
-    return list(dict.fromkeys(found))
+        given = os.path.join(cwd, path)  # noqa: PTH118 -- a Path would drop what stands behind a last slash
+        for spelt in (given, os.path.normpath(given)):
+            folder, name = os.path.split(spelt)
+            beside = [os.path.join(os.path.realpath(folder), name)] if name not in ("", ".", "..") else []  # noqa: PTH118
+            for real in (os.path.realpath(spelt), *beside):
+                mine = real.startswith(f"{top.rstrip('/')}/") and not f"{real}/".startswith(f"{git}/")
+                found[os.fsencode(os.path.relpath(real, top) if mine else real)] = None
+    return list(found)
 
 
 def _staged(desk: Desk) -> list[bytes]:
@@ -103,17 +109,14 @@ def _differing(desk: Desk, *commit: str) -> list[bytes]:
 def _hook(world: World) -> int:
     """Answer a coding agent's PreToolUse hook: 0 lets the tool run, 2 and a reason refuse it."""
     try:
-        call = json.loads(sys.stdin.read(1 << 22))
-        tool = call["tool_name"]
-        if not isinstance(tool, str):
-            raise TypeError(tool)  # noqa: TRY301 -- answered below, like every call that is none
-        name = WRITERS.get(tool)
-        if name is None:
+        wanted = _written(sys.stdin.buffer.read(MAX_CALL + 1))
+        if wanted is None:
             return 0
-        path = str(call["tool_input"][name])
-        cwd = Path(call.get("cwd") or world.cwd)
+        path, cwd = wanted
+        # Tools take a path without blanks at its ends, and `~` for the home folder.
+        home = os.path.expanduser(path.strip())  # noqa: PTH111 -- a Path's raises where there is no such home
         with opened(world, local=True) as desk:
-            answer = allowed(desk, _from_root(desk, cwd, [path]))
+            answer = allowed(desk, _from_root(desk, world.cwd / (cwd or ""), (path, home)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         click.echo("gatekeeper: this is no tool call that a hook is given, so nothing is allowed", err=True)
         return REFUSED_BY_HOOK
@@ -122,3 +125,25 @@ def _hook(world: World) -> int:
         return REFUSED_BY_HOOK
     _say(answer)
     return 0 if answer.holds else REFUSED_BY_HOOK
+
+
+def _written(call: bytes) -> tuple[str, str | None] | None:
+    """The path that a tool call writes to, and the folder it stands in; None where it writes no file.
+
+    Raises Refusal where the call is too large, and ValueError, KeyError, TypeError, AttributeError or
+    RecursionError where it is none.
+    """
+    if len(call) > MAX_CALL:
+        raise Refusal(
+            f"a tool call of more than {MAX_CALL >> 20} MiB is not looked at", "Write less at once."
+        )
+    fields = json.loads(call)
+    tool, cwd = fields["tool_name"], fields.get("cwd")
+    if not isinstance(tool, str) or not isinstance(cwd, str | None):
+        raise TypeError(tool)
+    if tool not in WRITERS:
+        return None
+    path = fields["tool_input"][WRITERS[tool]]
+    if not isinstance(path, str) or not path:
+        raise TypeError(path)
+    return path, cwd

@@ -19,23 +19,44 @@ if TYPE_CHECKING:
 
 MARK = "# Written by `gatekeeper hooks install`; it is replaced by the next one."
 
+# What the remote calls a branch is what CI will judge. git's lines are read from their end: what was pushed
+# may be named with blanks in it.
+PUSHED = """\
+while read -r line; do
+    line=${line% *}
+    name=${line##* }
+    line=${line% *}
+    commit=${line##* }
+    case $name in refs/heads/*) ;; *) continue ;; esac
+    case $commit in *[!0]*) ;; *) continue ;; esac # it is deleted
+    "$@" check --head "$commit" "--branch=${name#refs/heads/}" </dev/null || exit
+done
+"""
+
 HOOKS = {
-    "pre-commit": ("May this branch write what is staged?", "guard --staged"),
+    "pre-commit": ("May this branch write what is staged?", 'exec "$@" guard --staged </dev/null\n'),
     "pre-push": (
-        "Would this branch be merged? `git push --no-verify` pushes work that is not done.",
-        "check",
+        "Would the pushed branches be merged? `git push --no-verify` pushes work that is not done.",
+        PUSHED,
     ),
 }
-"""Each hook: what it asks, in words, and the command that answers."""
+"""Each hook: what it asks, in words, and the lines that do. `"$@"` is gatekeeper there."""
 
+# git starts hooks in the working tree, whose files are a branch's: neither a relative PATH nor Python may find
+# its modules there.
 SCRIPT = """\
 #!/bin/sh
 {mark}
 # {asks}
-exec </dev/null
-command -v gatekeeper >/dev/null 2>&1 && exec gatekeeper {command}
-exec {python} -m gatekeeper {command}
-"""
+PYTHONPATH={places} PYTHONSAFEPATH=1
+export PYTHONPATH PYTHONSAFEPATH
+set -- {program}
+[ -x "$1" ] || set -- "$(command -v gatekeeper)"
+case $1 in
+    /*) ;;
+    *) echo "gatekeeper is no longer where it was: run \\`gatekeeper hooks install\\` again" >&2; exit 1 ;;
+esac
+{body}"""
 
 
 @click.group(short_help="Git hooks that ask the guard and the gate.")
@@ -46,15 +67,13 @@ def hooks() -> None:
 @hooks.command(short_help="Write the pre-commit and pre-push hooks.")
 @click.pass_obj
 def install(world: World) -> int:
-    """Write git's pre-commit (guard over the staged paths) and pre-push (check) hooks.
+    """Write git's hooks: pre-commit (guard over the staged paths) and pre-push (check of each pushed branch).
 
-    A hook that is there already and not ours is never overwritten: then nothing is written at all.
+    A hook that is there already and not ours is never overwritten, and a folder of hooks that all your
+    repositories share is left alone: then nothing is written at all.
     """
     repository = Repository(world.cwd, world.environ, explicit=world.explicit)
-    done = repository.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
-    if done.status:
-        raise RepositoryUnreadable(f"git does not say where hooks stand: {done.complaint}", "Run git status.")
-    folder = Path(os.fsdecode(done.out.rstrip(b"\n")))
+    folder = _folder(repository)
     foreign = [name for name in HOOKS if not _ours(folder / name)]
     if foreign:
         raise Refusal(
@@ -62,11 +81,50 @@ def install(world: World) -> int:
             "Call `gatekeeper guard --staged` and `gatekeeper check` from it, or move it away.",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    python = shlex.quote(sys.executable)  # git starts hooks with whatever PATH it has
-    for name, (asks, command) in HOOKS.items():
-        _write(folder / name, SCRIPT.format(mark=MARK, asks=asks, command=command, python=python))
+    places = shlex.quote(":".join(_places(world, repository.toplevel())))
+    program = shlex.join(_program())
+    for name, (asks, body) in HOOKS.items():
+        _write(folder / name, SCRIPT.format(mark=MARK, asks=asks, places=places, program=program, body=body))
         click.echo(log_text(f"wrote {folder / name}"))
     return 0
+
+
+def _folder(repository: Repository) -> Path:
+    """Where git looks for this repository's hooks. Raises Refusal where that is not this repository's alone."""
+    scope = os.fsdecode(repository.git("config", "--show-scope", "-z", "--get", "core.hooksPath").out)
+    scope = scope.partition("\0")[0]
+    done = repository.git("rev-parse", "--path-format=absolute", "--git-path", "hooks")
+    if done.status:
+        raise RepositoryUnreadable(f"git does not say where hooks stand: {done.complaint}", "Run git status.")
+    folder = Path(os.fsdecode(done.out.removesuffix(b"\n")))
+    if scope not in ("", "local", "worktree"):
+        own = shlex.quote(os.fspath(repository.common_dir / "hooks"))
+        raise Refusal(
+            f"core.hooksPath is a {scope} setting: the hooks in {folder} are those of all your repositories",
+            "Call `gatekeeper guard --staged` and `gatekeeper check` from them, or give this repository hooks of "
+            f"its own: git config core.hooksPath {own}",
+        )
+    if folder.exists() and not folder.is_dir():
+        raise Refusal(
+            f"core.hooksPath is {folder}, which is no folder: hooks are turned off here",
+            "If you want them: git config --unset core.hooksPath",
+        )
+    return folder
+
+
+def _program() -> list[str]:
+    """What runs this very gatekeeper from anywhere: its command, or the interpreter that it is installed in."""
+    command = Path(sys.argv[0]).absolute()
+    if command.name == "gatekeeper" and os.access(command, os.X_OK) and command.is_file():
+        return [os.fspath(command)]
+    return [sys.executable, "-m", "gatekeeper"]
+
+
+def _places(world: World, top: Path) -> list[str]:
+    """The folders of PYTHONPATH, which gatekeeper may be installed in, that no branch's files can stand in."""
+    named = world.environ.get("PYTHONPATH", "").split(os.pathsep)
+    inside = os.path.realpath(top)
+    return [p for p in named if p.startswith("/") and not Path(os.path.realpath(p)).is_relative_to(inside)]
 
 
 def _ours(path: Path) -> bool:
@@ -84,6 +142,6 @@ def _ours(path: Path) -> bool:
 def _write(path: Path, text: str) -> None:
     """Write an executable file, whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
+    beside.write_text(text, encoding="utf-8", errors="surrogateescape")  # a folder may be named in any bytes
     beside.chmod(0o755)
     beside.replace(path)

@@ -129,16 +129,16 @@ def _run(world: World, task: str, move: Move, form: str) -> int:
 def carry(tree: WorkTree, task: str, move: Move) -> tuple[bytes, bytes, bool]:
     """Move the file in the working tree: its old path, its new one, and whether the new one was there already.
 
-    Raises Refusal where the task is not where it has to be, or its file can't be edited.
+    Raises Refusal where the task is not where it has to be, its file can't be edited, or a merge left it in conflict.
     """
     files = tree.find(task)
+    if files and all(found.state is move.target for found in files):
+        return _left_unstaged(tree, files, task, move)
     old = _source(task, move, files)
     target = tree.layout.folder(move.target) + old.path.rpartition(b"/")[2]
+    tree.refuse_unmerged([old.path, target])
     held = read_task(tree, old, task)
-    try:
-        data = move.edit(held.data)
-    except EditError as why:
-        raise Refusal(f"{shown(old.path)}: {why}", "Change its header and move it by hand.") from None
+    data = _edited(held, move)
     others = [found.path for found in files if found != old]
     if others == [target] and tree.read(target).data == data:
         tree.drop(held)  # a crash between writing the new file and deleting the old one
@@ -150,6 +150,27 @@ def carry(tree: WorkTree, task: str, move: Move) -> tuple[bytes, bytes, bool]:
         )
     tree.move(held, target, data)
     return old.path, target, False
+
+
+def _left_unstaged(tree: WorkTree, files: list[Found], task: str, move: Move) -> tuple[bytes, bytes, bool]:
+    """The paths of this move where it was made and not staged, as `carry` gives them; Refusal where it was not."""
+    target = files[0].path
+    sources = [tree.layout.folder(state) + target.rpartition(b"/")[2] for state in move.sources]
+    tree.refuse_unmerged([*sources, target])
+    left = tree.unstaged([*sources, target])
+    held = read_task(tree, files[0], task) if left and len(files) == 1 else None
+    if held is None or _edited(held, move) != held.data:
+        standing = listed([shown(found.path) for found in files])
+        raise Refusal(f"{task} is in {move.target}/ already: {standing}", "There is nothing to do.")
+    return next((path for path in sources if path in left), sources[0]), target, True
+
+
+def _edited(held: Held, move: Move) -> bytes:
+    """A task's file as it is after the move. Raises Refusal."""
+    try:
+        return move.edit(held.data)
+    except EditError as why:
+        raise Refusal(f"{shown(held.path)}: {why}", "Change its header and move it by hand.") from None
 
 
 def _source(task: str, move: Move, files: list[Found]) -> Found:
@@ -164,8 +185,6 @@ def _source(task: str, move: Move, files: list[Found]) -> Found:
             return found
     wanted = " or ".join(f"{state}/" for state in move.sources)
     standing = listed([shown(found.path) for found in files])
-    if all(found.state is move.target for found in files):
-        raise Refusal(f"{task} is in {move.target}/ already: {standing}", "There is nothing to do.")
     raise Refusal(
         f"`{move.command}` takes a task from {wanted}, and {task} stands at {standing}",
         "What has ended is put back, or begun again with `gatekeeper regenerate`, by a planning change.",

@@ -41,7 +41,7 @@ class Desk:
         self.repository = self.clone.repository
         self.now = question.now
         try:
-            self.branch = question.branch
+            self.branch = question.branch or self.repository.rebasing()
             self.base_name = self.clone.branch_name(question.base.ref)
             self.base = question.base.commit or ""
             self.reader = Reader(question, self.clone.view, rules.Codes())

@@ -22,11 +22,12 @@ from gatekeeper.header import MAX_FILE
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
 from gatekeeper.snapshot import POLICY_PATH
 from gatekeeper.taskname import id_from_name
-from gatekeeper.text import shown
+from gatekeeper.text import listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from gatekeeper.edges.git.run import Done
     from gatekeeper.model import State
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -185,6 +186,8 @@ class WorkTree:
             except FileNotFoundError:
                 raise changed from None
 
+    # -- the index -------------------------------------------------------------------------------
+
     def differing(self, paths: Sequence[bytes]) -> frozenset[bytes]:
         """Those of some paths that differ from HEAD, in the index or in the working tree."""
         specs = [":(top,literal)" + os.fsdecode(path) for path in paths]
@@ -211,18 +214,39 @@ class WorkTree:
 
         Raises GatekeeperError where git can't, as while another git holds the index.
         """
-        place = {"GIT_DIR": str(self._place("--absolute-git-dir")), "GIT_WORK_TREE": str(self.top)}
-        done = run_git(
-            ["update-index", "--add", "--remove", "-z", "--stdin"],
-            env=self.repository.env | place,
-            cwd=self.top,
-            stdin=b"".join(path + b"\0" for path in paths),
-        )
+        done = self._git(["update-index", "--add", "--remove", "-z", "--stdin"], paths)
         if done.status:
             raise GatekeeperError(
                 f"the files are written, but git could not stage them: {done.complaint}",
-                f"Stage them: git add -A {shown(self.layout.tasks)}",
+                f"Then run this again, or stage them: git add -A {shown(self.layout.tasks)}",
             )
+
+    def unstaged(self, paths: Sequence[bytes]) -> set[bytes]:
+        """Those of the paths that are in the index and gone, or there and not in the index."""
+        return set(self._listed("--deleted", "--others", paths=paths))
+
+    def refuse_unmerged(self, paths: Sequence[bytes]) -> None:
+        """Raise Refusal where a merge left two versions of a path: staging it would say that they are reconciled."""
+        left = {row.partition(b"\t")[2] for row in self._listed("--unmerged", paths=paths)}
+        if left:
+            raise Refusal(
+                f"a merge conflict in {listed([shown(path) for path in sorted(left)])} is not resolved",
+                "Resolve it, say so with `git add`, and run this again.",
+            )
+
+    def _listed(self, *which: str, paths: Sequence[bytes]) -> list[bytes]:
+        """What `ls-files` lists of these paths, as it writes it."""
+        names = [os.fsdecode(path) for path in paths]
+        done = self._git(["--literal-pathspecs", "ls-files", "-z", *which, "--", *names])
+        if done.status:
+            raise RepositoryUnreadable(f"git can't read its index: {done.complaint}", "Run git status.")
+        return [row for row in done.out.split(b"\0") if row]
+
+    def _git(self, args: Sequence[str], paths: Sequence[bytes] = ()) -> Done:
+        """Run git at the top, whatever the folder that we stand in; paths go to its standard input."""
+        place = {"GIT_DIR": str(self._place("--absolute-git-dir")), "GIT_WORK_TREE": str(self.top)}
+        stdin = b"".join(path + b"\0" for path in paths)
+        return run_git(args, env=self.repository.env | place, cwd=self.top, stdin=stdin)
 
     @contextmanager
     def _opened(self, folder: bytes, *, make: bool = False) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,6 +130,17 @@ class Repository:
         """The branch that is checked out here; None where HEAD is detached."""
         name = os.fsdecode((asked or self.start_branch()).done().out.rstrip(b"\n"))
         return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
+
+    def rebasing(self) -> str | None:
+        """The branch that is being rebased here, while HEAD is detached; None where none is."""
+        heads = ("--git-path", "rebase-merge/head-name", "--git-path", "rebase-apply/head-name")
+        done = self.git("rev-parse", "--path-format=absolute", *heads)
+        for path in os.fsdecode(done.out).split("\n"):
+            with suppress(OSError):
+                name = os.fsdecode(Path(path).read_bytes().rstrip(b"\n"))
+                if name.startswith("refs/heads/"):
+                    return name.removeprefix("refs/heads/")
+        return None
 
     def remote_head(self, remote: str) -> str | None:
         """The default branch of `remote` as this clone last heard of it."""

@@ -44,9 +44,11 @@ class Done(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """The last lines of standard error on one line, for a message of ours."""
+        """What git says is wrong, and where it does not, its last lines; on one line, for a message of ours."""
         lines = [line.strip() for line in self.err.decode("utf-8", "replace").splitlines() if line.strip()]
-        return "; ".join(lines[-3:])[:300]
+        fatal = next((i for i, line in enumerate(lines) if line.startswith("fatal: ")), len(lines))
+        begin = max(min(fatal, len(lines) - 3), 0)
+        return "; ".join(lines[begin : begin + 3])[:300]
 
 
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
