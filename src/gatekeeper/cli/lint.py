@@ -11,7 +11,7 @@ from gatekeeper.cli.base import World, emit
 from gatekeeper.edges.boardreader import whole
 from gatekeeper.edges.git import Repository, view_over
 from gatekeeper.edges.reader import Reader
-from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
+from gatekeeper.errors import RepositoryUnreadable, unforeseen
 from gatekeeper.gate import ask, undecided
 from gatekeeper.model import Outcome, Severity, Tip, Verdict
 from gatekeeper.question import Question
@@ -39,9 +39,10 @@ def lint(world: World, tree: str | None, form: str, output: Path | None) -> int:
       gatekeeper lint --tree main
     """
     try:
-        return emit(_verdict(world, tree), form, output)
-    except GatekeeperError as problem:
-        return emit(undecided(problem, None)._replace(command="lint"), form, output)
+        verdict = _verdict(world, tree)
+    except Exception as why:  # noqa: BLE001 -- whatever it is, who asked for a report is given one
+        verdict = undecided(unforeseen(why, world.environ), None)._replace(command="lint")
+    return emit(verdict, form, output)
 
 
 def _verdict(world: World, tree: str | None) -> Verdict:
