@@ -96,6 +96,48 @@ def test_whoever_pushed_last_has_to_be_an_operator_as_well() -> None:
     )  # the forge says mallory pushed
 
 
+@pytest.mark.parametrize("named", ["bot", "@org/team", "@operators"])
+def test_in_ci_a_pusher_that_nobody_knows_is_unknown(named: str) -> None:
+    asked = ASKED._replace(author="bot", operators=("bot",))
+    assert People(asked, DEFAULT, None).author_is(named) is Answer.YES
+    in_ci = People(asked._replace(in_ci=True), DEFAULT, None)
+    assert (in_ci.author_is(named), in_ci.pusher_operates()) == (Answer.UNKNOWN, Answer.UNKNOWN)
+    told = People(asked._replace(in_ci=True, operators=()), DEFAULT._replace(operators=("bot",)), Told())
+    assert told.author_is("bot") is Answer.NO  # the forge says mallory pushed
+    assert told.pusher_operates() is Answer.NO
+
+
+@pytest.mark.parametrize(
+    ("pusher", "answer"),
+    [("ANN", Answer.YES), ("octocat", Answer.YES), ("mallory", Answer.NO), ("bob", Answer.YES)],
+)
+def test_nobody_rides_on_a_team_members_branch(pusher: str, answer: Answer) -> None:
+    class Team(Told):
+        def in_team(self, login: str, team: str) -> bool:
+            return login in ("ann", "bob") and team == "@org/team"
+
+    assert people(forge=Team(), author="ann", pusher=pusher).author_is("@org/team") is answer
+
+
+def test_the_forge_is_asked_once_who_pushed() -> None:
+    asked: list[str] = []
+
+    class Counting(Told):
+        def pusher(self, branch: str, commit: str) -> str:
+            asked.append(branch)
+            return super().pusher(branch, commit)
+
+    who = people(forge=Counting(), author="octocat")
+    assert [who.author_is(name) for name in ("@operators", "octocat", "@operators")] == [Answer.NO] * 3
+    assert asked == ["agent/x"]
+
+
+def test_what_is_not_known_of_a_pusher_is_unknown() -> None:
+    assert people(author="bot", pusher="mallory").author_is("bot") is Answer.UNKNOWN
+    assert people(("octocat",), author="bot", pusher="mallory").author_is("bot") is Answer.NO
+    assert people(("@org/team",), author="bot", pusher="mallory").author_is("bot") is Answer.UNKNOWN
+
+
 def test_a_pusher_that_nobody_can_be_asked_for_is_an_error() -> None:
     with pytest.raises(RemoteUnreachable):
         People(ASKED._replace(author="octocat", branch=None), DEFAULT, Told()).pusher()

@@ -271,3 +271,69 @@ def test_an_archive_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
     archive(sample, f"100644 blob {entry}\t20260310T111500000Z.json\n100644 blob {entry}\tREADME\n{link}")
     for done in both(sample):
         assert done.verdict == "pass", done.out
+
+
+# -- refs in the way of the task's own ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ref", "severity"),
+    [
+        (f"refs/swarm/claim-log/{TASK}", "warning"),
+        (f"refs/swarm/claim-log/{TASK}/20260310T111500000Z/x", "warning"),
+        (f"{ARCHIVE}/x", "warning"),
+        (f"{CLAIM}/x", "error"),
+    ],
+)
+def test_a_ref_where_a_folder_belongs(ref: str, severity: str, tmp_path: Path) -> None:
+    standing = not ref.startswith(CLAIM)
+    sample = play(HONEST if standing else LOGGED, tmp_path)
+    blob = sample.git("hash-object", "-w", "--stdin", stdin="hello\n")
+    sample.git("update-ref", ref, blob)
+    for done in both(sample):
+        assert done.severities["GK116"] == {severity}, done.out
+        assert done.verdict == ("pass" if standing else "fail")
+    if standing:
+        sample.git("update-ref", "-d", CLAIM)
+        assert errors(sample.check()) == {"GK116"}
+
+
+def test_the_claims_of_a_task_whose_id_begins_with_anothers(tmp_path: Path) -> None:
+    sample = play(LOGGED, tmp_path)
+    sample.claim("live", {"task": f"{TASK}/004"})
+    sample.claim("released", {"task": f"{TASK}/004"})
+    for done in both(sample):
+        assert done.severities.keys() == set(), done.out
+
+
+# -- what git or the system makes of odd trees and settings ----------------------------------------------
+
+
+def test_folders_as_deep_as_anyone_likes(tmp_path: Path) -> None:
+    sample = play({}, tmp_path)
+    tree = sample.git("rev-parse", "HEAD:docs")
+    for _ in range(1200):
+        tree = sample.git("mktree", stdin=f"040000 tree {tree}\ta\n")
+    for folder in ("HEAD:.agents/tasks/queued", "HEAD:.agents/tasks", "HEAD:.agents", "HEAD:"):
+        name = {"queued": "a", "tasks": "queued", ".agents": "tasks", "": ".agents"}[
+            folder[5:].rpartition("/")[2]
+        ]
+        rows = [row for row in sample.git("ls-tree", folder).split("\n") if row.rpartition("\t")[2] != name]
+        tree = sample.git("mktree", stdin="\n".join([*rows, f"040000 tree {tree}\t{name}"]) + "\n")
+    sample.git("update-ref", "HEAD", sample.git("commit-tree", tree, "-p", "HEAD", "-m", "deep"))
+    done = sample.check("--author", "octocat", "--operator", "octocat")
+    assert errors(done) == {"GK005"}
+    assert "more than 100 deep" in done.out
+
+
+@pytest.mark.parametrize("path", [".:{}", ":{}", "{}:", "./bin:{}:"])
+def test_a_path_that_leads_into_the_repository(path: str, tmp_path: Path) -> None:
+    sample = play(HONEST, tmp_path)
+    for name in ("git", "bin/git"):
+        sample.write(name, '#!/bin/sh\ntouch ../ran\nexec /usr/bin/git "$@"\n')
+        sample.chmod(name, "755")
+    done = sample.run("check", "--base", "main", env={"PATH": path.format(sample.env["PATH"])})
+    assert done.status == 0, done.err
+    assert not (tmp_path / "ran").exists()
+    nowhere = sample.run("check", "--base", "main", env={"PATH": "."})
+    assert (nowhere.status, "not on the PATH" in nowhere.err) == (2, True), nowhere.err

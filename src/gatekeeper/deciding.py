@@ -8,7 +8,7 @@ from gatekeeper import rules
 from gatekeeper.edges.gather import ClaimSource, Gatherer
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate import judge, undecided
-from gatekeeper.model import Lane, Verdict
+from gatekeeper.model import Lane, Severity, Verdict
 from gatekeeper.people import Forge, People
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def decide(
 
 def _again_for_operator(gatherer: Gatherer, facts: Snapshot, verdict: Verdict) -> Verdict:
     """A handback that only its claim fails passes for an operator: in CI the forge is asked that late."""
-    only_claim = all(finding.code[:4] in ("GK11", "GK12") for finding in verdict.findings)
+    errors = [finding for finding in verdict.findings if finding.severity is Severity.ERROR]
+    only_claim = all(finding.code[:4] in ("GK11", "GK12") for finding in errors)
     failed = verdict.outcome.value == "fail"
     if not (failed and only_claim and facts.lane is Lane.HANDBACK and gatherer.question.in_ci):
         return verdict

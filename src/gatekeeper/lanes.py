@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.inscope import Scope
-from gatekeeper.model import Change, Lane, State
+from gatekeeper.model import Authority, Change, Lane, State
 from gatekeeper.scope import Patterns, folder_prefix, names
 from gatekeeper.snapshot import POLICY_PATH, SIGNERS_PATH, Answer, Move, Subject
 
@@ -77,7 +77,8 @@ def _revert(
     subject = _only_move(changes, moves, (State.DONE,), (State.QUEUED,))
     if subject is None or subject.before is None:
         return None
-    scope = Scope(policy, layout, subject.before.task.authority, subject.paths)
+    # What has no authority that can be read has nothing else inside it.
+    scope = Scope(policy, layout, subject.before.task.authority or Authority(), subject.paths)
     for change in changes:
         place = layout.place(change.path)
         dropped = place is not None and place.state is State.QUEUED and change.deleted

@@ -13,7 +13,7 @@ from gatekeeper.policy import OPERATORS, Policy
 from gatekeeper.snapshot import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from gatekeeper.question import Question
 
@@ -38,43 +38,54 @@ class People:
         self._question = question
         self._policy = policy
         self._forge = forge
+        self._told: str | None = None
 
     def author_is(self, who: str) -> Answer:
-        """Whether the author is what a maintenance entry names: a login, a team or `@operators`.
+        """Whether a maintenance entry names the author: by login, a team or `@operators`; and whoever pushed last.
 
         On a laptop, where the author is not known, `@operators` is unknown and everyone else is not.
         """
         login = self._question.author
         if who == OPERATORS:
-            return self._both(self.operates(login))
+            return self._pushed_too(self.operates(login), self.operates)
         if login is None:
             return Answer.NO
-        if who.startswith("@"):
-            return self._member(login, who)
-        return self._own_push(login) if login.casefold() == who.casefold() else Answer.NO
 
-    def _own_push(self, login: str) -> Answer:
-        """Yes, unless somebody else is known to have pushed last, who is no operator: nobody rides on a bot's branch."""
-        pusher = self._question.pusher
-        if pusher is None or pusher.casefold() == login.casefold():
-            return Answer.YES
-        return _yes(self.operates(pusher) is Answer.YES)
+        def named(person: str) -> Answer:
+            return self._member(person, who) if who.startswith("@") else _yes(_among(person, [who]))
 
-    def _both(self, author: Answer) -> Answer:
-        """The author's answer, unless whoever pushed last is known to be no operator."""
+        return self._pushed_too(named(login), named, self.operates)
+
+    def _pushed_too(self, author: Answer, *asked: Callable[[str], Answer]) -> Answer:
+        """The author's answer, if one of `asked` holds for whoever pushed last too: nobody rides on a bot's branch."""
         if author is not Answer.YES:
             return author
         pusher = self.pusher()
-        return author if pusher is None else self.operates(pusher)
+        if pusher is None:
+            return self._nobody_knows()
+        if _among(pusher, [self._question.author or ""]):
+            return author
+        return _any(ask(pusher) for ask in asked)
+
+    def pusher_operates(self) -> Answer:
+        """Whether whoever pushed last is an operator."""
+        pusher = self.pusher()
+        return self._nobody_knows() if pusher is None else self.operates(pusher)
+
+    def _nobody_knows(self) -> Answer:
+        """What a pusher that is not known counts for: on a laptop the author, who is about to push it; in CI anybody."""
+        return Answer.UNKNOWN if self._question.in_ci else Answer.YES
 
     def pusher(self) -> str | None:
-        """Who pushed the head last; None where that is not known and nobody can be asked."""
+        """Who pushed the head last; None where that is not known and nobody can be asked. The forge is asked once."""
         question = self._question
         if question.pusher is not None or self._forge is None:
             return question.pusher
         if question.branch is None or question.head.commit is None:
             raise RemoteUnreachable("who pushed the head can't be asked: no branch", "Name it with --branch.")
-        return self._forge.pusher(question.branch, question.head.commit)
+        if self._told is None:
+            self._told = self._forge.pusher(question.branch, question.head.commit)
+        return self._told
 
     def operates(self, login: str | None) -> Answer:
         """Whether a login is an operator. A policy's list without teams is final."""
@@ -86,8 +97,7 @@ class People:
         names = [name for name in listed if not name.startswith("@")]
         if _among(login, names):
             return Answer.YES
-        answers = [self._member(login, team) for team in listed if team.startswith("@")]
-        return next((a for a in (Answer.YES, Answer.UNKNOWN) if a in answers), Answer.NO)
+        return _any(self._member(login, team) for team in listed if team.startswith("@"))
 
     def _administers(self, login: str) -> Answer:
         if self._question.operators:
@@ -102,6 +112,16 @@ class People:
 
 def _yes(holds: bool) -> Answer:
     return Answer.YES if holds else Answer.NO
+
+
+def _any(answers: Iterable[Answer]) -> Answer:
+    """Yes where one is, else unknown where one is; none is asked for after a yes."""
+    found = Answer.NO
+    for answer in answers:
+        if answer is Answer.YES:
+            return answer
+        found = answer if answer is Answer.UNKNOWN else found
+    return found
 
 
 def _among(login: str, names: Collection[str]) -> bool:

@@ -28,5 +28,12 @@ class Question(NamedTuple):
     def foreign(self) -> bool:
         """Whether head is known to live in another repository than base (GK119)."""
         if self.base_repo is None or self.head_repo is None:
-            return False
+            return self.head_repo == ""
         return self.base_repo.casefold() != self.head_repo.casefold()
+
+    @property
+    def homeless(self) -> bool:
+        """Whether it can't be told where head lives, and has to be: in CI, or where only head's repository is named."""
+        if self.foreign or None not in (self.base_repo, self.head_repo):
+            return False
+        return self.in_ci or self.head_repo is not None

@@ -88,6 +88,16 @@ def read_event(environ: Mapping[str, str], inputs: Inputs) -> Asked:
     return asked
 
 
+def told_pull(environ: Mapping[str, str]) -> Pull | None:
+    """The pull request that the environment's event tells of, for `check` in a workflow of one's own.
+
+    None where there is no event, or one that is about none. Raises GatekeeperError (GK005).
+    """
+    path = environ.get("GITHUB_EVENT_PATH")
+    event = load(path) if path else {}
+    return _pulled(event).pull if event.get("pull_request") is not None else None
+
+
 def load(path: str) -> Mapping[str, object]:
     """The event file's JSON object. Raises GatekeeperError (GK005)."""
     if not path:

@@ -18,7 +18,7 @@ from gatekeeper.edges import clock
 from gatekeeper.edges.git import View, refuse_old_git
 from gatekeeper.edges.github import GitHubForge, Pushed
 from gatekeeper.edges.remote import Remote
-from gatekeeper.errors import GatekeeperError, HistoryMissing
+from gatekeeper.errors import GatekeeperError, HistoryMissing, unforeseen
 from gatekeeper.gate import undecided
 from gatekeeper.model import Tip, Verdict
 from gatekeeper.question import Question
@@ -65,21 +65,10 @@ def main(environ: Mapping[str, str], stdout: TextIO, stderr: TextIO, now: dateti
     """
     try:
         verdict = _verdict(environ, stdout, stderr, now or clock.now())
-    except GatekeeperError as problem:
-        verdict = undecided(problem, None)
-    except Exception as fault:  # the last line of defence: an error verdict, never a traceback
-        if "GATEKEEPER_TRACEBACK" in environ:
-            raise
-        verdict = undecided(_fault(fault), None)
+    except Exception as why:  # noqa: BLE001 -- the last line of defence: an error verdict, never a traceback
+        verdict = undecided(unforeseen(why, environ), None)
     outputs.publish(verdict, environ, stdout, stderr, rule_infos())
     return status(verdict)
-
-
-def _fault(fault: Exception) -> GatekeeperError:
-    return GatekeeperError(
-        f"a fault of gatekeeper's own: {type(fault).__name__}: {fault}"[:500],
-        "Set GATEKEEPER_TRACEBACK=1 in the step's env to see where, and report it.",
-    )
 
 
 def _verdict(environ: Mapping[str, str], stdout: TextIO, stderr: TextIO, now: datetime) -> Verdict:

@@ -19,7 +19,7 @@ import click
 from gatekeeper import __version__
 from gatekeeper.cli.base import World
 from gatekeeper.edges import clock
-from gatekeeper.errors import GatekeeperError, Refusal, RepositoryUnreadable
+from gatekeeper.errors import GatekeeperError, Refusal, RepositoryUnreadable, unforeseen
 from gatekeeper.report.escape import log_text
 
 COMMANDS = {
@@ -152,16 +152,10 @@ def run(args: list[str]) -> int:
         return 2
     except OSError as why:
         _silence(sys.stdout)
-        complain(_refused(why))
+        complain(unforeseen(why, {}) if why.filename is not None else _unwritten(why))
         return 2
-    except Exception as fault:
-        if "GATEKEEPER_TRACEBACK" in os.environ:  # noqa: TID251 -- as above
-            raise
-        text = log_text(f"{type(fault).__name__}: {fault}")[:500]
-        _say(
-            f"gatekeeper: error: a fault of gatekeeper's own: {text}",
-            "  Set GATEKEEPER_TRACEBACK=1 to see where, and report it.",
-        )
+    except Exception as fault:  # noqa: BLE001 -- the one error handler
+        complain(unforeseen(fault, os.environ))  # noqa: TID251 -- as above
         return 2
     return result if isinstance(result, int) else 0
 
@@ -192,13 +186,11 @@ def _silence(stream: TextIO | None) -> None:
         os.close(nowhere)
 
 
-def _refused(why: OSError) -> GatekeeperError:
-    """What the system would not do. A write to a stream names no file."""
-    said = why.strerror or str(why)
-    if why.filename is None:
-        return GatekeeperError(f"the output could not be written: {said}", "See where it is sent to.")
-    name = os.fsdecode(why.filename) if isinstance(why.filename, (str, bytes)) else str(why.filename)
-    return GatekeeperError(f"{name!r}: {said}", "See whether it is there, and whose it is.")
+def _unwritten(why: OSError) -> GatekeeperError:
+    """A write to a stream names no file."""
+    return GatekeeperError(
+        f"the output could not be written: {why.strerror or why}", "See where it is sent to."
+    )
 
 
 def _usage(problem: click.ClickException) -> list[str]:

@@ -12,7 +12,7 @@ import click
 
 from gatekeeper.cli.base import World, emit
 from gatekeeper.edges.git import Repository, view_over
-from gatekeeper.errors import GatekeeperError, RepositoryUnreadable
+from gatekeeper.errors import RepositoryUnreadable, unforeseen
 from gatekeeper.gate import undecided
 from gatekeeper.linting import Asked, Linted, mend
 from gatekeeper.linting import lint as linted
@@ -76,8 +76,8 @@ def lint(
         raise click.UsageError("--fix mends the working tree: it can't be told of a --tree")
     try:
         found = _linted(world, Asked(tree, base, (), links_only), paths, fix=fix)
-    except GatekeeperError as problem:
-        return emit(undecided(problem, None)._replace(command="lint"), form, output)
+    except Exception as why:  # noqa: BLE001 -- whatever it is, who asked for a report is given one
+        return emit(undecided(unforeseen(why, world.environ), None)._replace(command="lint"), form, output)
     if quiet and output is None and found.verdict.outcome.value == "pass":
         return 0
     return emit(found.verdict, form, output)

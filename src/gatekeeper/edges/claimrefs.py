@@ -14,6 +14,7 @@ from gatekeeper.claims.history import History
 from gatekeeper.edges.git import parse_refs
 from gatekeeper.errors import HistoryMissing
 from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK, Claim, Malformed
+from gatekeeper.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -171,13 +172,12 @@ def read_history(
     fetch: Callable[[Iterable[str]], None] | None = None,
 ) -> History:
     """What the refs in `rows` hold, read as claims of `task`."""
-    claim_ref = refs.claim_ref(task)
-    entries = [row for row in rows if row[0] == claim_ref or _is_of(refs.log_entry(row[0]), task)]
+    entries = [row for row in rows if row[0] == refs.claim_ref(task) or _is_of(refs.log_entry(row[0]), task)]
     stored = [row for ref, oid, _ in rows if ref == refs.ARCHIVE for row in _archived(view, oid, task, fetch)]
-    odd = [row for row in stored if isinstance(row, Malformed)]
+    odd = [row for row in stored if isinstance(row, Malformed)] + _misplaced(view, rows, task, now)
     entries += [row for row in stored if not isinstance(row, Malformed)]
     lock_refs = {refs.lock_ref(key) for key in locks}
-    found = [*odd, *_parsed(view, entries, claim_ref, task, now)]
+    found = [*odd, *_parsed(view, [(row, task) for row in entries], now)]
     return History(
         task,
         tuple(entry for entry in found if isinstance(entry, Claim)),
@@ -191,14 +191,29 @@ def _is_of(entry: tuple[str, str] | None, task: str) -> bool:
     return entry is not None and entry[0] == task
 
 
-def _parsed(
-    view: View, entries: Sequence[Row], claim_ref: str, task: str, now: datetime
-) -> Iterable[Claim | Malformed]:
-    kinds = view.objects.kinds(oid for _, oid, _ in entries)
+def _misplaced(view: View, rows: Sequence[Row], task: str, now: datetime) -> list[Malformed]:
+    """Refs that stand where the task's claim, its log's folder or the archive can't be beside them.
+
+    A good claim of another task is none of these: the ids `site` and `site/004` may meet.
+    """
+    own, log = refs.claim_ref(task), refs.log_prefix(task)
+    below = [(row, refs.claim_task(row[0])) for row in rows if row[0].startswith(f"{own}/")]
+    logged = [(row, refs.log_entry(row[0])) for row in rows if f"{row[0]}/".startswith(log)]
+    below += [(row, entry and entry[0]) for row, entry in logged if not _is_of(entry, task)]
+    found = _parsed(view, [(row, other or "") for row, other in below], now)
+    odd = [(entry.ref, entry.oid) for entry in found if isinstance(entry, Malformed)]
+    odd += [(ref, oid) for ref, oid, _ in rows if ref.startswith(f"{refs.ARCHIVE}/")]
+    why = f"it stands in the way of what belongs to {quoted(task)}, and is no claim of another task"
+    return [Malformed(ref, oid, ref.startswith(refs.CLAIMS), why) for ref, oid in odd]
+
+
+def _parsed(view: View, entries: Sequence[tuple[Row, str]], now: datetime) -> Iterator[Claim | Malformed]:
+    """What refs hold, each read as a claim of the task beside it."""
+    kinds = view.objects.kinds(oid for (_, oid, _), _ in entries)
     fits = {oid for oid, (kind, size) in kinds.items() if kind == "blob" and size <= LARGEST}
     blobs = view.objects.blobs(fits)
-    for ref, oid, _ in entries:
-        standing = ref == claim_ref
+    for (ref, oid, _), task in entries:
+        standing = ref.startswith(refs.CLAIMS)
         data = blobs.get(oid)
         if data is None:
             why = f"it holds a {kinds[oid][0]} of {kinds[oid][1]} bytes, and a claim is a blob of at most {LARGEST}"

@@ -293,20 +293,24 @@ class Gatherer(Reader):
 
     def operators(self, facts: Snapshot, people: People) -> Snapshot:
         """With what is known of the author and of whoever pushed last. In CI not to know is an error."""
-        author, pusher = people.operates(self.question.author), Answer.YES
-        if author is Answer.YES and (known := people.pusher()) is not None:
-            pusher = people.operates(known)
+        author = people.operates(self.question.author)
+        pusher = people.pusher_operates() if author is Answer.YES else Answer.YES
         if Answer.UNKNOWN in (author, pusher) and self.question.in_ci:
             raise _untold()
-        return facts._replace(author_operates=author, pusher_operates=pusher)
+        question = (
+            facts.question if author is not Answer.YES else facts.question._replace(pusher=people.pusher())
+        )
+        return facts._replace(question=question, author_operates=author, pusher_operates=pusher)
 
     # -- claims ----------------------------------------------------------------------
 
     def _with_claims(self, facts: Snapshot, subject: Subject, people: People) -> Snapshot:
-        if facts.lane is Lane.HANDBACK and not self.question.in_ci:
+        if facts.lane is Lane.HANDBACK and (self.question.homeless or not self.question.in_ci):
             facts = self.operators(facts, people)
             if not claim_asked(facts):
                 return facts
+        if self.question.homeless:
+            raise _homeless()
         if self.question.foreign:
             return facts
         before = subject.before.task if subject.before else None
@@ -374,8 +378,16 @@ def _sane(changes: Sequence[Change]) -> None:
 
 def _untold() -> RemoteUnreachable:
     return RemoteUnreachable(
-        "who the operators are could not be asked of the forge, and this change needs one",
-        "Give the action a token that may read collaborators, or list `operators` in base's policy.",
+        "who asks for this, who pushed it or who the operators are could not be asked of the forge, and decides here",
+        "Give the action a token that may read collaborators; or list `operators` in base's policy, and name "
+        "--author and --pusher.",
+    )
+
+
+def _homeless() -> RemoteUnreachable:
+    return RemoteUnreachable(
+        "which repository head lives in is not known, and a branch of a fork has no claim",
+        "Run this on pull_request or pull_request_target, or name --base-repo and --head-repo.",
     )
 
 

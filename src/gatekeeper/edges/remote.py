@@ -159,7 +159,7 @@ class Remote:
         """
         wanted = [
             f"{refs.claim_ref(task)}*",
-            f"{refs.log_prefix(task)}*",
+            f"{refs.log_prefix(task).rstrip('/')}*",
             f"{refs.ARCHIVE}*",
             *(f"{refs.lock_ref(key)}*" for key in locks),
         ]

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.claims.strictjson import quoted
+from gatekeeper.edges.git.run import absolute_path
 from gatekeeper.errors import GatekeeperError
 
 if TYPE_CHECKING:
@@ -211,10 +212,10 @@ def _keygen(
     keep: Sequence[str] = (),
 ) -> _Done:
     """Run ssh-keygen in `folder`, with next to no environment and never through a shell."""
-    program = shutil.which("ssh-keygen")
-    if program is None or not Path(program).is_absolute():  # a relative PATH entry would be the repository's
+    env = {name: os.environ[name] for name in keep if name in os.environ} | absolute_path(os.environ)
+    program = shutil.which("ssh-keygen", path=env.get("PATH"))
+    if program is None:
         raise GatekeeperError("the ssh-keygen program is not on the PATH", _INSTALL)
-    env = {name: os.environ[name] for name in ("PATH", *keep) if name in os.environ}
     try:
         done = subprocess.run(
             [word.encode("utf-8", "surrogateescape") for word in (program, *words)],

@@ -183,7 +183,8 @@ def _malformed(facts: Snapshot, *, beside_good: bool) -> Iterator[Found]:
     for entry in claims.history.malformed:
         if (good and not entry.standing) is not beside_good:
             continue
-        mend = f"gatekeeper steal {_task(facts)}" if entry.standing else "gatekeeper repair"
+        own = entry.ref == refs.claim_ref(_task(facts))
+        mend = f"gatekeeper steal {_task(facts)}" if own else "gatekeeper repair"
         yield Found(f"{entry.ref} can't be read as a claim: {entry.why}", help=f"Put it aside: {mend}.")
 
 

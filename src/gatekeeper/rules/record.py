@@ -67,22 +67,22 @@ def _difference(before: Task, after: Task) -> str:
 
 
 def authority_missing(facts: Snapshot) -> Iterator[Found]:
-    """Base's copy of the task has an authority block that can be read.
+    """Base's copy of the task can be read, and where work is judged by it, it has an authority block.
 
-    Why: a task that allows nothing in particular would allow everything.
+    Why: a task that allows nothing in particular would allow everything, and one that can't be read, any rewriting.
 
     Fails: the task was queued without `authority:`.
 
     Mend: an operator adds the block on base, in a planning pull request.
     """
     subject = facts.subject
-    if subject is None or subject.before is None or facts.lane is not Lane.IMPLEMENTATION:
+    if subject is None or subject.before is None:
         return
     task = subject.before.task
-    if not task.readable or task.authority is None:
+    if not task.readable or (task.authority is None and facts.lane is Lane.IMPLEMENTATION):
         why = "can't be read" if not task.readable else "has no authority block"
         yield Found(
-            f"base's copy of {quoted(task.id)} {why}, so nothing says what the task may change",
+            f"base's copy of {quoted(task.id)} {why}, so nothing says what may change",
             path=task.path,
             line=task.line("authority"),
             help="Have an operator mend the task on base, in a planning pull request.",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gatekeeper.edges.git.run import refuse_old_git
 from gatekeeper.errors import HistoryMissing, RepositoryUnreadable
-from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK
+from gatekeeper.model import ABSENT, FOLDER, GITLINK, REGULAR, SYMLINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 LARGEST_BLOB = 1 << 20
 """Bytes of a blob that are read into memory; whatever is larger is no file of a board."""
+
+DEEPEST = 100
+"""Folders within folders that are walked. Whoever can push can make any number of them, each as cheap as the last."""
 
 OID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 """A full object name, SHA-1 or SHA-256."""
@@ -171,16 +175,27 @@ class Objects:
         return here
 
     def walk(self, tree: str, path: bytes) -> Iterator[tuple[bytes, int, str]]:
-        """Every entry below the folder `path` of `tree`, folders themselves left out, as path, mode, object name."""
+        """Every entry below the folder `path` of `tree`, folders themselves left out, as path, mode, object name.
+
+        Raises RepositoryUnreadable where folders stand deeper than any board has them.
+        """
         found = self.entry(tree, path)
-        if found is None or found[0] != FOLDER:
-            return
-        for name, (mode, oid) in self.tree(found[1]).items():
-            below = path + b"/" + name if path else name
-            if mode == FOLDER:
-                yield from self.walk(tree, below)
-            else:
+        open_ = [(path, iter(self.tree(found[1]).items()))] if found and found[0] == FOLDER else []
+        while open_:
+            above, entries = open_[-1]
+            name, (mode, oid) = next(entries, (b"", (0, ABSENT)))
+            below = above + b"/" + name if above else name
+            if not name:
+                open_.pop()
+            elif mode != FOLDER:
                 yield below, mode, oid
+            elif len(open_) > DEEPEST:
+                raise RepositoryUnreadable(
+                    f"below {os.fsdecode(path)!r} folders stand more than {DEEPEST} deep",
+                    "Take them out: no board needs them.",
+                )
+            else:
+                open_.append((below, iter(self.tree(oid).items())))
 
 
 def _batches(oids: Sequence[str], size: int = 200) -> Iterator[Sequence[str]]:

@@ -52,9 +52,23 @@ class Done(NamedTuple):
 
 
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without whatever of GIT_* would point git elsewhere, and with what every call needs."""
+    """`environ` without whatever of GIT_* would point git elsewhere, and with what every call needs.
+
+    Git is looked for on its PATH, and looks there itself for ssh and others.
+    """
     kept = {k: v for k, v in environ.items() if not k.startswith("GIT_") or _KEPT.fullmatch(k)}
-    return kept | _ALWAYS
+    return kept | _ALWAYS | absolute_path(environ)
+
+
+def absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
+    """The PATH of an environment for programs that we start: a relative entry would be the repository's own.
+
+    `{"PATH": …}`, empty where none is set; if nothing is left of it, one on which nothing can be found.
+    """
+    if "PATH" not in environ:
+        return {}
+    folders = [folder for folder in environ["PATH"].split(os.pathsep) if folder.startswith("/")]
+    return {"PATH": os.pathsep.join(folders) or os.devnull}
 
 
 class Running:
@@ -114,7 +128,7 @@ def start_git(
             stdout=pipe,
             stderr=pipe,
         )
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if cwd is not None and not cwd.is_dir():
             raise RepositoryUnreadable(f"there is no folder {str(cwd)!r}", "Name a git repository.") from None
         raise RepositoryUnreadable(
@@ -144,7 +158,7 @@ def refuse_old_git(env: Mapping[str, str]) -> None:
 
     Asked where git did not understand us, and not before every command: a process is a millisecond.
     """
-    version = run_git(["version"], env=env).out
+    version = run_git(["version"], env={**env, **absolute_path(env)}).out
     found = re.search(rb"git version (\d+)\.(\d+)", version)
     if found is None:
         raise RepositoryUnreadable("git does not say its version", "Install git 2.38 or later.")

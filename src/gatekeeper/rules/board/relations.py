@@ -51,18 +51,22 @@ def id_changed(board: Board) -> Iterator[Found]:
 
     Mend: restore the id; a task that replaces another has a fresh id and `regenerated_from`.
     """
-    if board.before is None:
-        return
+    for old, new in _changed_ids(board):
+        yield Found(
+            f"the id of {quoted(old.id)} became {quoted(new.id)}: an id never changes",
+            path=new.path,
+            line=new.line("id"),
+            help=f"Restore `id: {old.id}`.",
+        )
+
+
+def _changed_ids(board: Board) -> Iterator[tuple[Task, Task]]:
+    """The tasks of base that had not ended and go by another id now, as they were and as they are."""
     after = {task.path: task for task in board.tasks}
-    for old in board.before.tasks:
+    for old in board.before.tasks if board.before else ():
         new = after.get(board.renamed.get(old.path, old.path))
         if new is not None and old.state not in ENDED and new.readable and old.readable and new.id != old.id:
-            yield Found(
-                f"the id of {quoted(old.id)} became {quoted(new.id)}: an id never changes",
-                path=new.path,
-                line=new.line("id"),
-                help=f"Restore `id: {old.id}`.",
-            )
+            yield old, new
 
 
 def task_deleted(board: Board) -> Iterator[Found]:
@@ -76,7 +80,7 @@ def task_deleted(board: Board) -> Iterator[Found]:
     """
     if board.before is None:
         return
-    changed = set(board.renamed)
+    changed = {old.path for old, _ in _changed_ids(board)}  # GK225's alone
     for task, places in sorted(board.before.places.items()):
         path = places[0][1]
         if task not in board.places and task not in board.expired and path not in changed:
