@@ -58,7 +58,15 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
     head = _commit(repository, asked.tree, "--tree") if asked.tree is not None else None
     tree = view.objects.commit(head).tree if head else workingtree.written(repository, view, [b".agents"])
     commit = head or repository.resolve(["HEAD"]).get("HEAD")
+    base = _commit(repository, asked.base, "--base") if asked.base is not None else None
     reader = Reader(Question(Tip("", None), Tip("", None), now), view, rules.Codes())
+    return lint_tree(reader, tree, commit, asked, base, watch)
+
+
+def lint_tree(
+    reader: Reader, tree: str, commit: str | None, asked: Asked, base: str | None, watch: Watch = unwatched
+) -> Linted:
+    """The verdict on one tree's board; `commit` is whose history says how old things are, `base` a commit beside it."""
     _use_policy(reader, tree)
     _there(reader, tree, asked.paths)
     look = linker(reader, tree)
@@ -68,7 +76,7 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
     else:
         board = whole(reader, tree, watch, look)
         board = board if asked.links_only else thoroughly(reader, board, tree, commit)
-        board = _beside(reader, repository, board, asked.base, tree) if asked.base is not None else board
+        board = _beside(reader, board, base, tree) if base is not None else board
     chosen = [rule for rule in rules.BOARD if not asked.links_only or rule.code in LINKS]
     found = [f for f in ask(chosen, board, board.policy) if _within(f, asked.paths)]
     return Linted(_verdict(found), board, tuple(case for case in look.cases if _at(case.path, asked.paths)))
@@ -100,11 +108,10 @@ def _use_policy(reader: Reader, tree: str) -> None:
         reader.use_policy(reader.parse_policy(data))
 
 
-def _beside(reader: Reader, repository: Repository, board: Board, base: str, tree: str) -> Board:
-    """The board beside the one of a base, for ids that changed and tasks that are gone (GK225, GK226)."""
-    commit = _commit(repository, base, "--base")
-    base_tree = reader.view.objects.commit(commit).tree
-    return compared(reader, board, whole(reader, base_tree), commit, base_tree, tree)
+def _beside(reader: Reader, board: Board, base: str, tree: str) -> Board:
+    """The board beside the one of a base commit, for ids that changed and tasks that are gone (GK225, GK226)."""
+    base_tree = reader.view.objects.commit(base).tree
+    return compared(reader, board, whole(reader, base_tree), base, base_tree, tree)
 
 
 def _commit(repository: Repository, name: str, option: str) -> str:

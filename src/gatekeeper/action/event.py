@@ -147,9 +147,10 @@ def of_entry(asked: Asked, document: object) -> Asked:
     return replace(asked, pull=pull, author=pull.author)
 
 
-def object_format(asked: Asked, environ: Mapping[str, str]) -> str:
+def object_format(asked: Asked | None, environ: Mapping[str, str]) -> str:
     """The hash that the repository's objects are named by: an object's name tells by its length."""
-    known = (asked.head_commit, asked.base_commit, environ.get("GITHUB_SHA"))
+    said = (asked.head_commit, asked.base_commit) if asked else ()
+    known = (*said, environ.get("GITHUB_SHA"))
     name = next((oid for oid in known if oid and _OID.fullmatch(oid)), "")
     return "sha256" if len(name) == 64 else "sha1"  # noqa: PLR2004
 

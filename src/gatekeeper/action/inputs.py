@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-COMMANDS = ("check",)
+COMMANDS = ("check", "lint")
 """What `command` takes."""
 
 SHOWN = 60

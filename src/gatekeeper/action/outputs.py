@@ -96,7 +96,7 @@ def save_outputs(verdict: Verdict, report: str, environ: Mapping[str, str]) -> N
     """Append the step's outputs to `$GITHUB_OUTPUT`, where that is set. Raises OSError."""
     values = {
         "verdict": verdict.outcome.value,
-        "lane": verdict.lane.value,
+        "lane": verdict.lane.value if verdict.command == "check" else "",
         "task-id": verdict.task.id if verdict.task else "",
         "agent": verdict.claim.claim.agent if verdict.claim else "",
         "report": report,

@@ -74,12 +74,19 @@ def main(environ: Mapping[str, str], stdout: TextIO, stderr: TextIO, now: dateti
 def _verdict(environ: Mapping[str, str], stdout: TextIO, stderr: TextIO, now: datetime) -> Verdict:
     inputs = read_inputs(environ)
     setting = Setting(environ, inputs, repository(environ), server_url(environ), inputs.now or now)
-    asked = event.read_event(environ, inputs)
+    asked = event.read_event(environ, inputs) if inputs.command == "check" else None
     refuse_old_git(environ)
     transport = [(f"remote.{REMOTE}.url", setting.url), *SLOWEST, *_authorised(setting, stdout)]
     form = event.object_format(asked, environ)
     with View(environ, object_format=form, transport=transport, promisor=REMOTE) as view:
-        return _fetched(setting, asked, view, stderr)
+        if asked is not None:
+            return _fetched(setting, asked, view, stderr)
+        from gatekeeper.action.lint import linted  # noqa: PLC0415 -- the other command
+
+        try:
+            return linted(environ, view, Remote(view, REMOTE, hint=HINT), setting.now, stderr)
+        except GatekeeperError as problem:
+            return undecided(problem, None)._replace(command="lint")
 
 
 def _authorised(setting: Setting, stdout: TextIO) -> Sequence[tuple[str, str]]:

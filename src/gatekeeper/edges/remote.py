@@ -149,6 +149,10 @@ class Remote:
         self._must(self.fetch("--depth=1", _NO_BLOBS, f"+{oid}:{BASE}"), f"commit {oid[:12]}")
         return self._stands(BASE)
 
+    def history(self, oid: str) -> None:
+        """Fetch a commit and all that is behind it, without blobs. Raises RemoteUnreachable where it is not there."""
+        self._must(self.fetch(_NO_BLOBS, f"+{oid}:{BASE}"), f"commit {oid[:12]}")
+
     def _stands(self, ref: str) -> str:
         return next(oid for name, oid, _ in self.view.refs([ref]) if name == ref)
 
