@@ -506,10 +506,11 @@ def test_nor_what_a_header_or_a_proxy_does() -> None:
         ("remote.origin.url", "https://host/x"),
         ("http.https://host/.extraheader", "Authorization: basic aHVudGVy"),
         ("http.proxy", "http://me:hunter2Zq@proxy:1"),
+        ("remote.origin.pushurl", "https://pushW0rd@host/x"),
         ("http.https://k:lockA1@host/.sslverify", "true"),
     ]
-    text = "the remote says: aHVudGVy, HUNTER2ZQ, locka1"
-    assert redacted(text, secrets(settings)) == "the remote says: ***, ***, ***"
+    text = "the remote says: aHVudGVy, HUNTER2ZQ, locka1, pushw0rd"
+    assert redacted(text, secrets(settings)) == "the remote says: ***, ***, ***, ***"
 
 
 def test_what_is_encoded_in_a_url_is_not_told_decoded_either() -> None:

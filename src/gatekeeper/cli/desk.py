@@ -9,12 +9,15 @@ import click
 from gatekeeper.edges.background import Background
 from gatekeeper.edges.clone import Asked
 from gatekeeper.edges.opening import Opening, open_clone
+from gatekeeper.report.escape import log_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gatekeeper.cli.base import World
     from gatekeeper.edges.desk import Desk
+
+UNFOLLOWED = "some claim refs of this clone do not say what the remote's say, and its guard goes by them: "
 
 remote_option = click.option(
     "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
@@ -32,8 +35,19 @@ def opened(
             world.cwd, world.environ, world.now, explicit=world.explicit, asked=asked, ahead=ahead
         )
 
-    opening = Background(work)
+    background = Background(work)
     from gatekeeper import holding  # noqa: F401, PLC0415 -- what most of these commands need, while git answers
     from gatekeeper.edges.desk import Desk  # noqa: PLC0415
 
-    return Desk(opening.result(), world.environ)
+    opening = background.result()
+    desk = Desk(opening, world.environ)
+    opening.clone.closing.callback(_say_unfollowed, opening)
+    return desk
+
+
+def _say_unfollowed(opening: Opening) -> None:
+    """Say what of the remote this clone could not follow: the guard, and whoever has no network, go by that."""
+    if opening.clone.unfollowed:
+        click.echo(f"gatekeeper: {log_text(opening.clone.unfollowed)}", err=True)
+    if opening.store.unfollowed:
+        click.echo(f"gatekeeper: {log_text(UNFOLLOWED + opening.store.unfollowed)}", err=True)

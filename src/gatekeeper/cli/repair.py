@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gatekeeper.cli.base import format_option
-from gatekeeper.cli.desk import opened, remote_option
+from gatekeeper.cli.desk import UNFOLLOWED, opened, remote_option
 from gatekeeper.edges import leftovers
 from gatekeeper.mending import Mend, mends, repaired
 from gatekeeper.report.escape import log_text
@@ -48,6 +48,8 @@ def repair(world: World, dry_run: bool, remote: str | None, form: str) -> int:
         else:
             mended, left = repaired(desk)
             rows += [("mended", mend.what) for mend in mended] + [("to do by hand", m.what) for m in left]
+        if desk.store.unfollowed:
+            rows.append(("to do by hand", UNFOLLOWED + desk.store.unfollowed))
     _tell(form, rows)
     return 0
 

@@ -76,7 +76,7 @@ def status(world: World, task: str | None, remote: str | None, form: str) -> int
         desk = opened(world, remote)
     except RemoteUnreachable as away:
         click.echo(f"gatekeeper: {log_text(away.message)}; this is what was last known here", err=True)
-        desk = opened(world, local=True)
+        desk = opened(world, remote, local=True)
     with desk:
         lines, care = look(desk, task)
         if desk.store.mirrored:

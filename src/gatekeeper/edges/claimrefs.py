@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import LARGEST, parse
 from gatekeeper.claims.history import History
-from gatekeeper.edges.git import parse_refs
+from gatekeeper.edges.git import SYMBOLIC, parse_refs
 from gatekeeper.errors import HistoryMissing
 from gatekeeper.model import FOLDER, GITLINK, REGULAR, SYMLINK, Claim, Malformed
 from gatekeeper.text import quoted
@@ -212,10 +212,12 @@ def _parsed(view: View, entries: Sequence[tuple[Row, str]], now: datetime) -> It
     kinds = view.objects.kinds(oid for (_, oid, _), _ in entries)
     fits = {oid for oid, (kind, size) in kinds.items() if kind == "blob" and size <= LARGEST}
     blobs = view.objects.blobs(fits)
-    for (ref, oid, _), task in entries:
+    for (ref, oid, form), task in entries:
         standing = ref.startswith(refs.CLAIMS)
         data = blobs.get(oid)
-        if data is None:
+        if form == SYMBOLIC:
+            yield Malformed(ref, oid, standing, f"it is a {form}, and a claim is a blob")
+        elif data is None:
             why = f"it holds a {kinds[oid][0]} of {kinds[oid][1]} bytes, and a claim is a blob of at most {LARGEST}"
             yield Malformed(ref, oid, standing, why)
         else:

@@ -8,6 +8,7 @@ follow as a mirror. Without a remote one `update-ref` transaction moves the clon
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,6 +46,9 @@ LOOKS = 3
 BREATH = 0.04
 """Seconds before the second try, at most; twice as long each time. What git locks, it locks for milliseconds."""
 
+_CONSEQUENCE = re.compile(rb"failed to push some refs|atomic push fail")
+"""What git says of a push, and of its other refs, once one of them was refused."""
+
 _ALL = (refs.CLAIMS, refs.LOCKS, refs.ARCHIVE)
 _FETCHED = ("--filter=tree:0", "--prune", "--stdin")
 _AT_ONCE = 500  # names that go into one command line
@@ -57,7 +61,7 @@ class Conflict(Refusal):
 class Known(NamedTuple):
     """What the claim refs hold: `(ref, object name, object type)` of all claims and locks, and of some tasks' logs.
 
-    `own` are those of the refs that only this clone has: of claims made with `--local`.
+    `own` are those of the refs that only this clone has: of claims made with `--local`, and before it had a remote.
     """
 
     rows: tuple[Row, ...]
@@ -87,6 +91,10 @@ class ClaimStore:
         self._ahead: tuple[tuple[str, ...], tuple[Row, ...]] | None = None
         self.mirrored = 0
         """How many of the clone's refs did not say what the remote's say, and now do."""
+        self.unfollowed = ""
+        """Why some of the clone's refs still don't say what the remote's say; empty where they do."""
+        self._alone = clone.remote is None and clone.asked.fetch
+        self._elsewhere = clone.remote is not None and clone.repository.pushes_elsewhere(clone.remote.name)
 
     # -- reading -----------------------------------------------------------------
 
@@ -100,7 +108,8 @@ class ClaimStore:
     def learn(self, tasks: Iterable[str] = ()) -> Known:
         """What the authority holds of all claims and locks, and of the logs of `tasks`. The clone's refs follow it.
 
-        Claims that were made with `--local`, and that the remote does not hold, are added from the clone.
+        Claims that were made with `--local` or before there was a remote, and that the remote does not hold, are
+        added from the clone.
         """
         return self._learn(_logs_of(tasks))
 
@@ -154,11 +163,13 @@ class ClaimStore:
         """What both together hold, and whether the clone's refs could be made to say so."""
         remote = {ref: oid for ref, oid, _ in theirs}
         claims = [row for row in before if row[0].startswith(refs.CLAIMS) and row[0] not in remote]
-        kept = mirror.local_only(before, remote, self._blobs(claims))
+        older = mirror.older(self._repository, remote)
+        kept = mirror.local_only(before, remote, self._blobs(claims), older)
         # Only blobs are mirrored: a commit without its trees would break the clone's next `git gc`.
         wanted = {ref: oid for ref, oid, kind in theirs if kind == "blob" and ref != refs.ARCHIVE}
         had = {ref: oid for ref, oid, _ in before if ref not in kept and ref != refs.ARCHIVE}
-        followed = mirror.follow(self._repository, self._view, had, wanted)
+        self.unfollowed = mirror.follow(self._repository, self._view, had, wanted)
+        followed = not self.unfollowed
         self._here = wanted | {ref: oid for ref, oid, _ in before if ref in kept}
         if followed:
             self.mirrored += sum(wanted.get(ref) != had.get(ref) for ref in {*wanted, *had})
@@ -179,20 +190,20 @@ class ClaimStore:
         return all(locks.get(lock) == oid for ref, oid, _ in claims for lock in mirror.locks_of(blobs[ref]))
 
     def _blobs(self, rows: Sequence[Row]) -> dict[str, bytes | None]:
-        """What each ref's blob holds; None for what is no blob, or none of a claim's size."""
-        kinds = self._view.objects.kinds(oid for _, oid, _ in rows)
+        """What each ref's blob holds; None for what is no blob, or none of a claim's size, or a symbolic ref."""
+        kinds = self._view.objects.kinds(oid for _, oid, kind in rows if kind == "blob")
         small = [oid for oid, (kind, size) in kinds.items() if kind == "blob" and size <= LARGEST]
         blobs = self._view.objects.blobs(small)
-        return {ref: blobs.get(oid) for ref, oid, _ in rows}
+        return {ref: blobs.get(oid) if kind == "blob" else None for ref, oid, kind in rows}
 
     def standing(self, known: Known, now: datetime) -> dict[str, Claim | Malformed]:
-        """Every claim ref by its task, read."""
+        """Every claim ref by its task, read; one whose name is no task's by that name, all of it."""
         rows = [row for row in known.rows if row[0].startswith(refs.CLAIMS)]
-        return {
-            task: entry
-            for entry in self._read(rows, now, standing=True)
-            if (task := refs.claim_task(entry.ref)) is not None
-        }
+        found: dict[str, Claim | Malformed] = {}
+        for entry in self._read(rows, now, standing=True):
+            task = refs.claim_task(entry.ref)
+            found[entry.ref if task is None else task] = entry
+        return found
 
     def logged(self, known: Known, now: datetime) -> list[Claim | Malformed]:
         """Every log entry that is known, read."""
@@ -254,8 +265,11 @@ class ClaimStore:
         gone = {self._here.get(u.ref) for u in transition if u.ref in known.own}
         had = {u.ref: self._here[u.ref] for u in transition if u.ref in self._here}
         had |= {ref: self._here[ref] for ref in known.own if self._here.get(ref) in gone}
-        wanted = {u.ref: u.new for u in transition if u.new != ABSENT}
-        if mirror.follow(self._repository, self._view, had, wanted, self._written):
+        odd = {oid for _, oid, kind in known.rows if kind != "blob"}  # is not mirrored, under no name
+        wanted = {u.ref: u.new for u in transition if u.new != ABSENT and u.new not in odd}
+        said = mirror.follow(self._repository, self._view, had, wanted, self._written)
+        self.unfollowed = said or self.unfollowed
+        if not said:
             self._here = {ref: oid for ref, oid in self._here.items() if ref not in had} | wanted
             return
         with suppress(GatekeeperError):  # it is done; the mirror is made good now, or by the next command
@@ -290,7 +304,7 @@ class ClaimStore:
         said = ""
         for attempt in range(TRIES):
             done, won = self._push_once(transition)
-            if won:
+            if won and not self._elsewhere:
                 return
             now = self._asked(transition)
             if now is None:
@@ -300,15 +314,32 @@ class ClaimStore:
                 )
             if _came_true(transition, now):
                 return  # the answer was lost, or told twice; our blobs are there, and nobody else has the same
+            if won:
+                self._arrived(transition, now)
+                return
             if any(now.get(u.ref, ABSENT) != u.old for u in transition):
                 raise Conflict(f"{EXISTS}: another claim was first", "Look with gatekeeper status.")
-            said = complaint(done, self._view.env)
+            said = complaint(_with_reasons(done), self._view.env)
             if b"hook declined" in done.out + done.err or not pushed(done):
                 break
             _breathe(attempt)  # nobody was first: git's server had its own files under lock
         raise RemoteUnreachable(
             f"remote {self._name!r} did not take the claim: {said}",
             "Look at the network and at who may push; should it land after all, it ends with its lease.",
+        )
+
+    def _arrived(self, transition: Transition, now: Mapping[str, str]) -> None:
+        """Make sure that a push that went by another URL than fetches is seen there. Raises RemoteUnreachable, and undoes it."""
+        for attempt in range(LOOKS):
+            if _seen(transition, now):
+                return
+            _breathe(attempt)
+            now = self._asked(transition) or {}
+        self._push_once(tuple(u._replace(old=u.new, new=u.old) for u in transition))
+        raise RemoteUnreachable(
+            f"remote {self._name!r} is pushed to by another URL than it is fetched from, and what was pushed is not "
+            "to be seen there: it is taken back",
+            f"Let pushurl and pushInsteadOf lead to the repository of its url: git remote get-url --push {self._name}.",
         )
 
     @property
@@ -337,6 +368,8 @@ class ClaimStore:
         """One local transaction, tried again while another git has the files of the same refs under lock."""
         names = {u.ref for u in transition}
         said = ""
+        if self._alone:
+            mirror.alone(self._repository.common_dir)
         for attempt in range(TRIES):
             done = mirror.update(self._repository, transition)
             if done.status == 0:
@@ -344,7 +377,7 @@ class ClaimStore:
             now = {ref: oid for ref, oid, _ in self._repository.refs(sorted(names)) if ref in names}
             if any(now.get(u.ref, ABSENT) != u.old for u in transition):
                 raise Conflict(f"{EXISTS}: another claim was first", "Look with gatekeeper status.")
-            said = done.complaint
+            said = mirror.why(done)
             if b"File exists" not in done.err and b"cannot lock" not in done.err:
                 break
             _breathe(attempt)
@@ -369,6 +402,14 @@ def _came_true(transition: Transition, now: Mapping[str, str]) -> bool:
     return all(now.get(u.ref, ABSENT) == u.new for u in transition)
 
 
+def _seen(transition: Transition, now: Mapping[str, str]) -> bool:
+    """Whether refs show that an atomic push came to them, whatever others did meanwhile."""
+    made = [u for u in transition if u.new != ABSENT]
+    if not made:
+        return all(now.get(u.ref, ABSENT) != u.old for u in transition)
+    return any(now.get(u.ref, ABSENT) == u.new for u in made)
+
+
 def _within(ref: str, scope: frozenset[str]) -> bool:
     """Whether a ref is one of `scope`, or below one of its folders (which end in a slash)."""
     at = len(ref)
@@ -381,6 +422,13 @@ def _within(ref: str, scope: frozenset[str]) -> bool:
 def _breathe(attempt: int) -> None:
     """Wait a little, and not as long as others do who wait for the same."""
     time.sleep(BREATH * 2**attempt * (0.25 + os.urandom(1)[0] / 340))
+
+
+def _with_reasons(done: Done) -> Done:
+    """A failed `push --porcelain` that complains of why refs were refused, which it says on standard output alone."""
+    why = dict.fromkeys(line.split(b"\t")[-1] for line in done.out.splitlines() if line.startswith(b"!\t"))
+    told = (line for line in (*done.err.splitlines(), *why) if not _CONSEQUENCE.search(line))
+    return done._replace(err=b"\n".join(told))
 
 
 def pushed(done: Done) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from gatekeeper import boards
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from gatekeeper.question import Question
 
 _NO_BRANCH = re.compile(
-    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-f]{40,64}$|^HEAD$|^@$"
+    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^-|^refs/|//|/$|\.lock$|^[0-9a-fA-F]{40,64}$|^HEAD$|^@$"
 )
 
+
+_USUAL = ("main", "master")
 
 MOST_GUESSED = 5
 """Tasks that changed files are named after and that git is asked for before anyone asks us."""
@@ -42,14 +44,22 @@ class Asked(NamedTuple):
 
 
 class Clone:
-    """A user's clone, opened for one check. `remote` is None where all is local."""
+    """A user's clone, opened for one check. `remote` is None where all is local, or nothing may be fetched.
+
+    What is put on `closing` is done when the clone is closed.
+    """
 
     def __init__(self, repository: Repository, environ: Mapping[str, str], asked: Asked) -> None:
         self.repository = repository
         self.asked = asked
+        self.closing = ExitStack()
+        self.unfollowed = ""
+        """Why what asks no remote does not know base as the remote has it, if `follow` could not see to that."""
         self._default: tuple[str, str | None] = ("", None)  # the remote's default branch, and its tip
         self._here: dict[str, str] = {}
-        name = self._remote_name()
+        self._heads: dict[str, str] | None = None
+        self._home = self._remote_name()
+        name = self._home if asked.fetch else None
         self.view = view_over(repository, environ, name, fetch=asked.fetch)
         self.remote = _remote(self.view, name) if name else None
         self.claims: LocalClaims | RemoteClaims = LocalClaims(repository, self.view)
@@ -66,6 +76,7 @@ class Clone:
         """Let go of the view, and of what was asked on a guess."""
         self.claims.forget()
         self.view.close()
+        self.closing.close()
 
     def complete(self, question: Question) -> Question:
         """The question with both commits and the branch found. Raises RepositoryUnreadable where one is not."""
@@ -93,6 +104,9 @@ class Clone:
                 "Name another with --base, or fetch it: git fetch.",
             )
         branch = asked.branch or self._branch(on)
+        if self.remote is not None and head == tip and branch and self._may_be_default(self.remote, branch):
+            base = self.remote.default_branch() or base
+            self._default = (base, tip)
         name = branch if branch and asked.head in ("HEAD", "@") else asked.head
         return question._replace(base=Tip(base, tip), head=Tip(name, head), branch=branch)
 
@@ -121,9 +135,11 @@ class Clone:
             self.claims.expect(ids.pop(), ())
 
     def _remote_name(self) -> str | None:
-        """The remote that `--remote`, else base's upstream, else `origin` names; None where there is none."""
-        if not self.asked.fetch:
-            return None
+        """The remote that `--remote`, else base's upstream, else `origin` names; None where there is none.
+
+        Base, as long as nobody named it, is each remote's own default branch. Raises RepositoryUnreadable
+        where they lead to different remotes: claims on the wrong one would be seen by nobody.
+        """
         known = self.repository.remotes()
         if self.asked.remote is not None:
             if self.asked.remote not in known:
@@ -131,20 +147,64 @@ class Clone:
                     f"there is no remote {self.asked.remote!r} here", "See git remote, or leave --remote out."
                 )
             return self.asked.remote
-        branches = [self.asked.base] if self.asked.base else ["main", "master"]
-        upstream = [self.repository.config.get(f"branch.{branch}.remote", [""])[-1] for branch in branches]
-        return next((name for name in (*upstream, "origin") if name in known), None)
+        if self.asked.base is not None:
+            remote, branch = self._spelt(self.asked.base)
+            upstreams = [remote or self._upstream(branch)]
+        else:
+            heads = [self._head(remote) for remote in known]
+            upstreams = [self._upstream(head) if head else self._upstream(*_USUAL) for head in heads]
+        found = dict.fromkeys(name for name in upstreams if name)
+        if len(found) > 1:
+            names = " or ".join(repr(name) for name in found)
+            raise RepositoryUnreadable(
+                f"the claims may be on remote {names}: each is the upstream of some remote's default branch",
+                "Say which with --remote NAME, or let git forget the other's: git remote set-head NAME --delete.",
+            )
+        return next(iter(found), "origin" if "origin" in known else None)
+
+    def _upstream(self, *branches: str) -> str | None:
+        """The remote that the first of some branches with an upstream follows."""
+        named = (self.repository.config.get(f"branch.{branch}.remote", [""])[-1] for branch in branches)
+        return next((name for name in named if name in self.repository.remotes()), None)
+
+    def _head(self, remote: str) -> str | None:
+        """The default branch of a remote as this clone last heard of it."""
+        if self._heads is None:
+            self._heads = self.repository.remote_heads()
+        return self._heads.get(remote)
+
+    def _spelt(self, base: str) -> tuple[str | None, str]:
+        """The remote that a base branch's spelling names, if it names one, and the branch's own name."""
+        starts: list[tuple[str, str | None]] = [
+            (start, remote)
+            for remote in sorted(self.repository.remotes(), key=len, reverse=True)
+            for start in (f"refs/remotes/{remote}/", f"remotes/{remote}/", f"{remote}/")
+        ]
+        starts += [("refs/heads/", None), ("heads/", None), ("", None)]
+        return next((remote, base.removeprefix(at)) for at, remote in starts if base.startswith(at))
+
+    def _may_be_default(self, remote: Remote, branch: str) -> bool:
+        """Whether a branch that stands where base stands may be the remote's default branch of today.
+
+        Which of two branches at the remote's HEAD is its default, only a list of all its refs says: that is
+        asked for where our own branch follows one of the same name, and nothing was done on it.
+        """
+        if self._default[1] is None or branch == self._default[0]:
+            return False  # base was named, or the list has been asked for
+        merge = self.repository.config.get(f"branch.{branch}.merge", [""])[-1]
+        return self._upstream(branch) == remote.name and merge == f"refs/heads/{branch}"
 
     def _base(self) -> str:
         """The base branch's name as given, else the remote's default branch, else main, else master."""
         if self.asked.base is not None:
             return self.asked.base
         if self.remote is not None:
-            name = self.repository.remote_head(self.remote.name)
-            self._default = (name, self.remote.default_tip(name)) if name else self._default
-            if name is None or self._default[1] is None:
+            name = self._head(self.remote.name)
+            tip = self.remote.default_tip(name) if name else None
+            if tip is None:
                 name = self.remote.default_branch()
             if name is not None:
+                self._default = (name, tip)
                 return name
         if not self.asked.fetch and (tracked := self._tracked()) is not None:
             return tracked
@@ -158,38 +218,60 @@ class Clone:
         )
 
     def _tracked(self) -> str | None:
-        """The remote's base branch as this clone last heard of it; a ref of refs/remotes/."""
-        for remote in sorted(
-            self.repository.remotes(), key=lambda name: name != (self.asked.remote or "origin")
-        ):
-            names = dict.fromkeys(n for n in (self.repository.remote_head(remote), "main", "master") if n)
-            asked = [f"refs/remotes/{remote}/{name}" for name in names]
-            found = self.repository.resolve(asked)
-            if found:
-                return next(ref for ref in asked if ref in found)
+        """The remote's base branch as this clone last heard of it, a ref of refs/remotes/; None where it never did.
+
+        Raises RepositoryUnreadable where it did, and not of which branch is the default: any would be a guess.
+        """
+        remote = self._home
+        if remote is None:
+            return None
+        if (head := self._head(remote)) is not None:
+            return f"refs/remotes/{remote}/{head}"
+        if self.repository.refs([f"refs/remotes/{remote}/"]):
+            raise RepositoryUnreadable(
+                f"which branch of remote {remote!r} is its default one is not known in this clone",
+                f"Let git ask: git remote set-head {remote} --auto; or name base, where there is --base.",
+            )
         return None
 
     def branch_name(self, ref: str) -> str:
         """The base branch's own name, of whatever spelling."""
-        for remote in self.repository.remotes():
-            for start in (f"refs/remotes/{remote}/", f"remotes/{remote}/", f"{remote}/"):
-                ref = ref.removeprefix(start)
-        return ref.removeprefix("refs/heads/")
+        return ref if ref == self._default[0] else self._spelt(ref)[1]
 
     def follow(self, branch: str, tip: str) -> None:
-        """Let this clone hear of base's tip as well, so that what asks no remote (the guard) knows the same base."""
+        """Let this clone hear of base's tip as well, so that what asks no remote (the guard) knows the same base.
+
+        Which branch is the default one it hears where it does not know, as git's own `fetch` has it today.
+        """
         if self.remote is None:
             return
-        tracking = f"refs/remotes/{self.remote.name}/{branch}"
+        name = self.remote.name
+        tracking = f"refs/remotes/{name}/{branch}"
+        said = ""
         if self.repository.resolve([tracking]).get(tracking) != tip:
-            spec = f"+refs/heads/{branch}:{tracking}"
-            self.repository.git("fetch", "--quiet", "--no-tags", "--", self.remote.name, spec)
+            said = self._fetch_here(name, f"+refs/heads/{branch}:{tracking}")
+        head = self._head(name)
+        if branch == self._default[0] and head is None and not said:
+            done = self.repository.git("symbolic-ref", f"refs/remotes/{name}/HEAD", tracking)
+            said = done.complaint if done.status else ""
+        elif branch == self._default[0] and head != branch:
+            said = said or f"its default branch here is {head!r} (git remote set-head {name} --auto)"
+        if said:
+            self.unfollowed = f"this clone does not know base as remote {name!r} has it, and its guard goes by what it knows: {said}"
+
+    def _fetch_here(self, remote: str, spec: str) -> str:
+        """Fetch one branch into the clone's own refs, and touch nothing else; what git complains of."""
+        from gatekeeper.edges.remote import complaint  # noqa: PLC0415 -- many a clone asks none
+
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+        done = self.repository.git("fetch", *quiet, "--", remote, spec)
+        return complaint(done, self.view.env) or "git fetch failed" if done.status else ""
 
     def _remote_tip(self, remote: Remote, base: str) -> str | None:
         """Base's tip on the remote where that has such a branch; a commit, or a branch it has not, as it is here."""
-        branch = base
-        for start in (f"refs/remotes/{remote.name}/", f"remotes/{remote.name}/", f"{remote.name}/"):
-            branch = branch.removeprefix(start)
+        named, branch = self._spelt(base)
+        if named not in (None, remote.name) or base == self._default[0]:
+            branch = base
         if branch == self._default[0] and self._default[1]:
             return self._default[1]
         tip = None if _NO_BRANCH.search(branch) else remote.tip(branch)
@@ -198,7 +280,7 @@ class Clone:
     def _branch(self, on: Running | None) -> str | None:
         """The head branch: what HEAD is on, or the branch that `--head` names."""
         head = self.asked.head
-        if head not in ("HEAD", "@"):
+        if head not in ("HEAD", "@") and not self.repository.is_full(head):
             ref = head if head.startswith("refs/heads/") else f"refs/heads/{head}"
             if ref in self.repository.resolve([ref]):
                 return ref.removeprefix("refs/heads/")

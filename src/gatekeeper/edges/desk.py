@@ -14,6 +14,7 @@ from gatekeeper import rules
 from gatekeeper.claims import admission, refs
 from gatekeeper.claims.blob import encode, iso, parse, signed_bytes, stamp
 from gatekeeper.claims.history import counting, in_review
+from gatekeeper.edges import mirror
 from gatekeeper.edges.reader import Reader
 from gatekeeper.edges.returns import Returns
 from gatekeeper.errors import GatekeeperError, Refusal
@@ -70,6 +71,21 @@ class Desk:
     def follow_base(self) -> None:
         """Let the clone's own refs know base as it is now, for the guard."""
         self.clone.follow(self.base_name, self.base)
+        if (
+            self.repository.promisor() is not None
+        ):  # a partial clone lacks them, and the guard fetches nothing
+            mirror.bring_over(self.repository, self.clone.view, self._read_by_guard())
+
+    def _read_by_guard(self) -> list[str]:
+        """The blobs of base that the guard reads of this branch's claims, as far as the clone knows those."""
+        tasks = self.store.guess(self.branch, self.now)
+        entries = [entry for files in self.reader.named(self.base_tree, tasks).values() for entry in files]
+        oids = [oid for _, mode, oid in entries if mode in REGULAR]
+        for path in (POLICY_PATH, self.reader.layout.plan, self.reader.layout.manifest):
+            entry = self.clone.view.objects.entry(self.base_tree, path)
+            oids += [entry[1]] if entry is not None and entry[0] in REGULAR else []
+        self.reader.read(oids)
+        return oids
 
     # -- base --------------------------------------------------------------------
 

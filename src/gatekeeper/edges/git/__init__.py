@@ -12,6 +12,7 @@ from gatekeeper.edges.git.objects import LARGEST_BLOB, Commit, Objects
 from gatekeeper.edges.git.repository import Repository
 from gatekeeper.edges.git.run import (
     OLDEST_GIT,
+    SYMBOLIC,
     Done,
     Running,
     base_environment,
@@ -24,6 +25,7 @@ from gatekeeper.edges.git.view import View, view_over
 __all__ = [
     "LARGEST_BLOB",
     "OLDEST_GIT",
+    "SYMBOLIC",
     "Commit",
     "Done",
     "Objects",

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 # How a remote is reached is the user's to say, in a view as well.
 _TRANSPORT = re.compile(
-    r"(remote\.(?P<remote>.+)\.(url|proxy|proxyauthmethod|uploadpack|vcs|serveroption)"
-    r"|url\..*|http\..*|credential\..*|ssh\..*|protocol\..*|core\.(sshcommand|gitproxy|askpass))",
+    r"(remote\.(?P<remote>.+)\.(?P<what>url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs|serveroption)"
+    r"|url\..*|http\..*|credential\..*|ssh\..*|protocol\..*|core\.(sshcommand|gitproxy|askpass)|safe\.directory)",
     re.DOTALL,
 )
+_PUSHED_INSTEAD = re.compile(r"url\..*\.pushinsteadof", re.DOTALL)
+_FULL = {"sha1": re.compile("[0-9a-fA-F]{40}"), "sha256": re.compile("[0-9a-fA-F]{64}")}
 
 
 class Repository:
@@ -92,21 +94,43 @@ class Repository:
         return Path(os.fsdecode(self.git("rev-parse", "--show-toplevel").out.rstrip(b"\n")) or self.cwd)
 
     def transport(self, remote: str) -> list[tuple[str, str]]:
-        """The settings by which git reaches `remote`, to be used in a view."""
+        """The settings by which git reaches `remote`, to be used in a view.
+
+        Of several URLs the one that git fetches from is the remote; what is pushed goes to one place as well.
+        """
         wanted = []
         for name, values in self.config.items():
             found = _TRANSPORT.fullmatch(name)
             if found and found["remote"] in (None, remote):
-                wanted += [(name, value) for value in values]
+                one = {"url": self._url(remote), "pushurl": self._push_url(remote)}.get(found["what"])
+                wanted += [(name, value) for value in ([one] if one else values)]
         return wanted
+
+    def _url(self, remote: str) -> str:
+        """The URL that `remote` is fetched from."""
+        return self.config.get(f"remote.{remote}.url", [""])[0]
+
+    def _push_url(self, remote: str) -> str | None:
+        """The URL that `remote` is pushed to: the one that it is fetched from, if that is one of them."""
+        urls = self.config.get(f"remote.{remote}.pushurl", [])
+        return self._url(remote) if self._url(remote) in urls else next(iter(urls), None)
+
+    def pushes_elsewhere(self, remote: str) -> bool:
+        """Whether what is pushed to `remote` goes by another URL than what is fetched: perhaps to another repository."""
+        url, push = self._url(remote), self._push_url(remote)
+        if push is not None:
+            return push != url
+        instead = (old for key, olds in self.config.items() if _PUSHED_INSTEAD.fullmatch(key) for old in olds)
+        return any(url.startswith(old) for old in instead)
 
     def resolve(self, names: Sequence[str]) -> dict[str, str]:
         """The commit that each of `names` stands for; a name that stands for none is left out.
 
         A plain name is a branch before it is a remote's branch, and that before anything else
-        that git would take it for: a tag of the base branch's name changes nothing.
+        that git would take it for: a tag of the base branch's name changes nothing. A full object name
+        is that object's, whatever branch is called like it.
         """
-        spelt = {name: _forms(name) for name in names}
+        spelt = {name: [name] if self.is_full(name) else _forms(name) for name in names}
         asked = [name for forms in spelt.values() for name in forms if not re.search(r"[\0\n]", name)]
         command = ["cat-file", "--batch-check=%(objectname)", "-z"]
         done = self.git(*command, stdin=b"".join(os.fsencode(n) + b"^{commit}\0" for n in asked))
@@ -121,6 +145,10 @@ class Repository:
             if oids:
                 found[name] = oids[0]
         return found
+
+    def is_full(self, name: str) -> bool:
+        """Whether a name is a whole object name."""
+        return _FULL[self.object_format].fullmatch(name) is not None
 
     def start_branch(self) -> Running:
         """Ask git which branch is checked out; `branch` reads the answer."""
@@ -142,11 +170,20 @@ class Repository:
                     return name.removeprefix("refs/heads/")
         return None
 
-    def remote_head(self, remote: str) -> str | None:
-        """The default branch of `remote` as this clone last heard of it."""
-        done = self.git("symbolic-ref", "-q", f"refs/remotes/{remote}/HEAD")
-        name = os.fsdecode(done.out.rstrip(b"\n"))
-        return name.removeprefix(f"refs/remotes/{remote}/") if name else None
+    def remote_heads(self) -> dict[str, str]:
+        """The default branch of each remote as this clone last heard of it; left out where it did not."""
+        remotes = self.remotes()
+        if not remotes:
+            return {}
+        asked = [f"refs/remotes/{remote}/HEAD" for remote in remotes]
+        done = self.git("for-each-ref", "--format=%(refname)%00%(symref)", *asked)
+        targets = dict(line.split("\0") for line in os.fsdecode(done.out).split("\n") if line)
+        found = {}
+        for remote, ref in zip(remotes, asked, strict=True):
+            start, target = ref.removesuffix("HEAD"), targets.get(ref, "")
+            if target.startswith(start):
+                found[remote] = target.removeprefix(start)
+        return found
 
     def refs(self, patterns: Sequence[str]) -> list[tuple[str, str, str]]:
         """`(ref, object name, object type)` of what stands at or below each of `patterns`."""

@@ -170,11 +170,13 @@ def refuse_old_git(env: Mapping[str, str]) -> None:
         )
 
 
-REF_FORMAT = "--format=%(refname)%00%(objectname)%00%(objecttype)"
+REF_FORMAT = "--format=%(refname)%00%(objectname)%00%(objecttype)%00%(symref)"
+SYMBOLIC = "symbolic ref"
+"""Stands for the object type of a ref that only points at another ref, whatever that one holds."""
 
 
 def parse_refs(done: Done) -> list[tuple[str, str, str]]:
-    """What `for-each-ref` printed, as `(ref, object name, object type)`."""
+    """What `for-each-ref` printed, as `(ref, object name, object type)`; the type is SYMBOLIC where the ref is."""
     if done.status:
         raise RepositoryUnreadable(f"git can't list its refs: {done.complaint}", "Run `git fsck`.")
     if b"ignoring " in done.err:  # a claim that can't be read is not "no claim"
@@ -183,7 +185,7 @@ def parse_refs(done: Done) -> list[tuple[str, str, str]]:
             "Delete it with `git update-ref -d`, or fetch it again.",
         )
     rows = (line.split("\0") for line in os.fsdecode(done.out).split("\n") if line)
-    return [(ref, oid, kind) for ref, oid, kind in rows]
+    return [(ref, oid, SYMBOLIC if target else kind) for ref, oid, kind, target in rows]
 
 
 def as_environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -57,6 +57,7 @@ _VIEW_CONFIG = """\
 \tfsmonitor = false
 \tlogAllRefUpdates = false
 \tuseReplaceRefs = false
+\tcommitGraph = false
 \talternateRefsPrefixes = refs/heads/ refs/remotes/
 [extensions]
 \tobjectFormat = {object_format}
@@ -105,12 +106,12 @@ class View:
         (self.path / "HEAD").write_text("ref: refs/heads/none\n")
         self.pristine()
         if objects is not None:
-            quoted = '"' + str(objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-            (self.path / "objects" / "info" / "alternates").write_bytes(os.fsencode(quoted) + b"\n")
+            (self.path / "objects" / "info" / "alternates").write_bytes(_quoted(str(objects)) + b"\n")
         if shallow:
             (self.path / "shallow").write_bytes(shallow)
         kept = {k: v for k, v in base_environment(environ).items() if not k.startswith("GIT_CONFIG")}
         self.env = kept | _PINNED | {"GIT_DIR": str(self.path)} | as_environment(transport)
+        self._trust([folder for name, folder in transport if name == "safe.directory"])
         lazily = [
             (f"remote.{promisor}.promisor", "true"),
             (f"remote.{promisor}.partialclonefilter", "blob:none"),
@@ -127,6 +128,16 @@ class View:
     def pristine(self) -> None:
         """Write the settings anew: a fetch with a filter adds its own, and they make git fetch behind our back."""
         (self.path / "config").write_text(_VIEW_CONFIG.format(object_format=self.object_format))
+
+    def _trust(self, folders: Sequence[str]) -> None:
+        """Let the git at the other end of a remote that is a folder here know which of others' folders the user trusts.
+
+        It is told nothing by the environment, and takes this from nowhere but global settings.
+        """
+        if folders:
+            lines = b"".join(b"\tdirectory = " + _quoted(folder) + b"\n" for folder in folders)
+            (self.path / "trusted").write_bytes(b"[safe]\n" + lines)
+            self.env["GIT_CONFIG_GLOBAL"] = str(self.path / "trusted")
 
     def git(self, *args: str, stdin: bytes = b"", timeout: float | None = None, lazy: bool = False) -> Done:
         """Run git in the view; with `lazy` it may fetch the objects that it lacks from the promisor remote."""
@@ -336,6 +347,12 @@ class View:
         args = ["log", "-z", "--first-parent", "-m", "--raw", "--no-renames", "--no-abbrev"]
         command = [*args, "--format=%x01%H", f"{since}..{until}", "--", *_begin(starts)]
         return start_git(command, env=self._lazy_env, cwd=self.cwd)
+
+
+def _quoted(text: str) -> bytes:
+    """Text as a line of git's settings, or of its alternates, holds it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return os.fsencode(f'"{escaped}"')
 
 
 def _begin(starts: Sequence[bytes]) -> list[str]:
