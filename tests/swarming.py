@@ -80,6 +80,16 @@ def _stored(ref_format: str) -> list[str]:
     return [f"--ref-format={ref_format}"] if ref_format else []
 
 
+def fake_git(folder: Path, push: str) -> str:
+    """A PATH on which `git push` does that instead, `$git` being the real one."""
+    folder.mkdir()
+    script = folder / "git"
+    text = f'#!/bin/sh\ngit="{real_git()}"\n[ "$1" = push ] || exec "$git" "$@"\n{push}\n'
+    script.write_text(text)
+    script.chmod(0o755)
+    return f"{folder}:{environment()['PATH']}"
+
+
 @dataclass(frozen=True)
 class Agent:
     """Who works where: a name, a branch, a worktree, and the clone that this belongs to."""
@@ -145,6 +155,29 @@ class Swarm:
         path = self.root / "trees" / name
         git(clone, "worktree", "add", "--quiet", "-b", f"agent/{name}", str(path), "main")
         return Agent(name, f"agent/{name}", path, clone)
+
+    def to_base(self, files: Mapping[str, str | None]) -> None:
+        """Commit files to base, through the first agent's branch; None deletes one."""
+        first = self.agents[0]
+        for name, text in files.items():
+            path = first.path / name
+            if text is None:
+                path.unlink()
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+        git(first.path, "add", "--all")
+        git(first.path, "commit", "--quiet", "-m", "base moves")
+        if self.remote:
+            git(first.path, "push", "--quiet", "origin", "HEAD:main")
+        else:
+            git(first.clone, "merge", "--quiet", "--ff-only", first.branch)
+
+    def put(self, ref: str, text: str, where: Path | None = None) -> str:
+        """Let a hand write a ref, at the authority or in a clone; its blob."""
+        oid = git(where or self.authority, "hash-object", "-w", "--stdin", stdin=text)
+        git(where or self.authority, "update-ref", ref, oid)
+        return oid
 
     def refs(self, where: Path | None = None) -> dict[str, str]:
         """Every claim ref and its object, at the authority or in a clone."""

@@ -16,11 +16,17 @@ def main() -> None:
     last round at the end, a check takes an eighth less time. What runs on turns it on again.
     """
     gc.disable()
-    from gatekeeper.cli import run  # noqa: PLC0415 -- after the collector is off
+    from gatekeeper.edges.leaving import in_order  # noqa: PLC0415 -- after the collector is off
 
-    status = run(sys.argv[1:])
+    status = in_order(_command)
     gc.freeze()
     sys.exit(status)
+
+
+def _command() -> int:
+    from gatekeeper.cli import run  # noqa: PLC0415 -- after signals are heeded
+
+    return run(sys.argv[1:])
 
 
 if __name__ == "__main__":

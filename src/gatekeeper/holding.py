@@ -1,4 +1,4 @@
-"""The claim protocol's moves on a desk: claim, renew, release, steal (CONTRACT 3).
+"""The claim protocol's moves on a desk: claim, renew, release (CONTRACT 3); `stealing.py` and `choosing.py` are built on it.
 
 Each reads what the authority holds, decides, and applies one transition by compare-and-swap. One that
 comes too late reads and decides again: then it is refused with who holds the task, and has written nothing.
@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gatekeeper.claims import admission, refs, transitions
 from gatekeeper.claims.blob import encode, iso
-from gatekeeper.claims.history import next_epoch
+from gatekeeper.claims.history import next_epoch, same_claim
 from gatekeeper.edges.claimstore import EXISTS, TRIES, Conflict, Known
 from gatekeeper.edges.desk import NONCE_BYTES, Desk, held_by
-from gatekeeper.errors import Refusal
+from gatekeeper.errors import Refusal, RemoteUnreachable
 from gatekeeper.model import ABSENT, Claim, Malformed, Task
 from gatekeeper.text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from gatekeeper.claims.admission import Claimant
     from gatekeeper.edges.desk import Standing
 
 T = TypeVar("T")
-
-LOGS_AT_ONCE = 50
-"""Tasks whose logs `--next` asks for in one go: more than are ever looked at, and few beside a whole board."""
 
 
 class Taken(NamedTuple):
@@ -48,14 +44,38 @@ class Ask(NamedTuple):
     local: bool = False
 
 
-def _decided(attempt: Callable[[], T]) -> T:
+class Unsettled(Refusal):
+    """A claim can't be moved as long as something beside it is out of joint; it is not lost by that."""
+
+
+class Naming:
+    """Which locks a transition names, one attempt after the other.
+
+    First all that the claim says it has, each with its blob: by the protocol they carry it, and a look that
+    showed otherwise was torn. Where that is refused they are named as they were seen, or a claim whose lock
+    is gone could never end.
+    """
+
+    def __init__(self) -> None:
+        self._refused: set[str] = set()
+
+    def locks(self, claim: Claim, known: Known) -> Mapping[str, str]:
+        """The lock refs and their blobs, for this attempt."""
+        if claim.oid in self._refused:
+            return known.locks
+        self._refused.add(claim.oid)  # unless it goes through, and then nobody asks again
+        return transitions.supposed(claim, known.locks)
+
+
+def decided(attempt: Callable[[Naming], T]) -> T:
     """Read, decide and write; where somebody was first, all of it again. Raises Conflict if that never ends."""
+    naming = Naming()
     for _ in range(TRIES - 1):
         try:
-            return attempt()
+            return attempt(naming)
         except Conflict:
             continue
-    return attempt()
+    return attempt(naming)
 
 
 # -- claim -----------------------------------------------------------------------------
@@ -64,84 +84,28 @@ def _decided(attempt: Callable[[], T]) -> T:
 def claim(desk: Desk, task_id: str, claimant: Claimant, ask: Ask) -> Taken:
     """Claim one task, or take one's own claim on it back up. Raises Refusal, and says who holds it."""
 
-    def attempt() -> Taken:
+    def attempt(naming: Naming) -> Taken:
         known = desk.store.learn([task_id])
-        task = admitted(desk, known, task_id, claimant)
         standing = desk.store.standing(known, desk.now).get(task_id)
-        if isinstance(standing, Claim) and _mine(standing, claimant):
-            _check_caps(desk, known, task_id)
-            return _again(desk, known, task, standing, ask)
-        if standing is not None:
+        own = standing if isinstance(standing, Claim) and is_mine(standing, claimant) else None
+        again = claimant.again or (own is not None and _as_it_was_made(desk, known, own))
+        task = admitted(desk, known, task_id, claimant._replace(again=again))
+        if standing is not None and own is None:
             raise _held(task_id, standing, desk.now)
-        _check_caps(desk, known, task_id)
-        return _take(desk, known, task, claimant, ask)
+        check_caps(desk, known, task_id)
+        if own is not None:
+            return _again(desk, known, task, own, ask, naming)
+        return take(desk, known, task, claimant, ask)
 
-    return _decided(attempt)
+    return decided(attempt)
 
 
-def claim_next(desk: Desk, claimant: Claimant, ask: Ask) -> Taken | None:
-    """Claim the first task that can be: by priority, then id; only when nothing is free, one whose claim expired.
+def _as_it_was_made(desk: Desk, known: Known, own: Claim) -> bool:
+    """Whether nobody had the task since one's own claim was made, which only the remote can say of a local one.
 
-    Who holds one already on this branch gets that back: a branch finishes one task. None where there is
-    nothing to claim. Who loses a race goes on to the next task.
+    Then whether the task was in review was asked when it was made, and has not changed.
     """
-    tasks = desk.all_queued()
-    says = desk.says(name for task in tasks for name in (task.id, *task.depends_on))
-    today = desk.now.date()
-    fit = [t for t in tasks if admission.denied(t.id, t, says, claimant, today, in_review=False) is None]
-    learnt = {task.id for task in fit[:LOGS_AT_ONCE]}
-    known = desk.store.learn(sorted(learnt))
-    standing = desk.store.standing(known, desk.now)
-    own = [t for t in fit if isinstance(c := standing.get(t.id), Claim) and _mine(c, claimant)]
-    expired = [t for t in fit if isinstance(c := standing.get(t.id), Claim) and desk.now > c.expires_at]
-    for task in own:
-        if (taken := _unless_refused(partial(claim, desk, task.id, claimant, ask))) is not None:
-            return taken
-    free = [task for task in fit if task.id not in standing]
-    taken = _first_free(desk, known, learnt, free, claimant, ask)
-    for task in expired if taken is None else ():
-        if _denial(desk, desk.store.learn([task.id]), task, claimant) is None:
-            taken = _unless_refused(partial(steal, desk, task.id, claimant, ask))
-            if taken is not None:
-                break
-    return taken
-
-
-def _first_free(
-    desk: Desk, known: Known, learnt: set[str], free: Sequence[Task], claimant: Claimant, ask: Ask
-) -> Taken | None:
-    """Claim the first of some free tasks that nobody takes before us; the log is asked of a few at a time."""
-    for start in range(0, len(free), LOGS_AT_ONCE):
-        some = free[start : start + LOGS_AT_ONCE]
-        if not learnt.issuperset(task.id for task in some):
-            known = desk.store.learn([task.id for task in some])
-        waiting = list(some)
-        while waiting:
-            task = waiting.pop(0)
-            if refs.claim_ref(task.id) in known.refs or _denial(desk, known, task, claimant) is not None:
-                continue
-            try:
-                return _take(desk, known, task, claimant, ask)
-            except Conflict:
-                known = desk.store.learn([task.id for task in some])
-                _scatter(waiting)
-            except Refusal:
-                continue
-    return None
-
-
-def _scatter(waiting: list[Task]) -> None:
-    """Begin somewhere among the next that are as urgent: whoever lost the same race would lose the next as well."""
-    alike = sum(task.priority == waiting[0].priority for task in waiting) if waiting else 0
-    start = int.from_bytes(os.urandom(4)) % alike if alike else 0
-    waiting[:alike] = waiting[start:alike] + waiting[:start]
-
-
-def _unless_refused(move: Callable[[], Taken | None]) -> Taken | None:
-    try:
-        return move()
-    except Refusal:
-        return None
+    return own.ref not in known.own or own.epoch == epoch_after_log(desk, known, own.task)
 
 
 def admitted(desk: Desk, known: Known, task_id: str, claimant: Claimant) -> Task:
@@ -155,29 +119,21 @@ def admitted(desk: Desk, known: Known, task_id: str, claimant: Claimant) -> Task
     return task
 
 
-def _denial(desk: Desk, known: Known, task: Task, claimant: Claimant) -> admission.Denial | None:
-    """Why a task that base admits can't be taken all the same: a cap, or that it is in review."""
-    denial = admission.over_cap(task.id, desk.says([]), desk.live(known))
-    if denial is None and desk.in_review(known, task.id):
-        says = desk.says([task.id, *task.depends_on])
-        once = claimant._replace(again=False)
-        return admission.denied(task.id, task, says, once, desk.now.date(), in_review=True)
-    return denial
-
-
-def _check_caps(desk: Desk, known: Known, task_id: str) -> None:
+def check_caps(desk: Desk, known: Known, task_id: str) -> None:
+    """Raise Refusal where a claim on the task would exceed the policy's cap."""
     denial = admission.over_cap(task_id, desk.says([]), desk.live(known))
     if denial is not None:
         raise Refusal(denial.why, denial.help)
 
 
-def _mine(standing: Claim, claimant: Claimant) -> bool:
+def is_mine(standing: Claim, claimant: Claimant) -> bool:
+    """Whether a claim is the claimant's: the same agent, on the same branch."""
     return standing.agent == claimant.agent and standing.branch == claimant.branch
 
 
 def _held(task_id: str, standing: Claim | Malformed, now: datetime) -> Refusal:
     if isinstance(standing, Malformed):
-        hint = f"Clear it: gatekeeper steal {task_id}."
+        hint = clearing(standing)
     elif now > standing.expires_at:
         hint = f"It has expired: gatekeeper steal {task_id} takes it over."
     else:
@@ -185,51 +141,78 @@ def _held(task_id: str, standing: Claim | Malformed, now: datetime) -> Refusal:
     return Refusal(f"{refs.claim_ref(task_id)}: {EXISTS}: {held_by(standing, now)}", hint)
 
 
-def _take(desk: Desk, known: Known, task: Task, claimant: Claimant, ask: Ask) -> Taken:
-    _check_locks(desk, known, task.locks, own="")
-    history = desk.store.history(known, task.id, desk.now)
-    fields = desk.fresh(task, claimant.agent, claimant.branch or "", ask.minutes, next_epoch(history.claims))
+def clearing(claim_: Malformed) -> str:
+    """How to get rid of what can't be read as a claim."""
+    task = refs.claim_task(claim_.ref)
+    if task is None:
+        return "Put it aside: gatekeeper repair."
+    if claim_.by_clock:
+        return f"Look at this machine's clock; an operator may clear it: gatekeeper steal {task} --override."
+    return f"Clear it: gatekeeper steal {task}."
+
+
+def take(desk: Desk, known: Known, task: Task, claimant: Claimant, ask: Ask) -> Taken:
+    """Make a claim on a task that nobody holds, of what is known. Raises Refusal, Conflict where somebody was first."""
+    check_locks(desk, known, task.locks, own="")
+    epoch = epoch_after_log(desk, known, task.id)
+    fields = desk.fresh(task, claimant.agent, claimant.branch or "", ask.minutes, epoch)
     if ask.local:
         fields["local"] = True
-    blob = desk.write(fields, sign=ask.sign or desk.must_sign)
-    move = transitions.take(task.id, task.locks, blob)
-    desk.store.apply(known, move)
-    if desk.store.outrun(known, task.id):  # it may be in review by now, and our epoch is not the next one
-        desk.store.apply(known, tuple(update._replace(old=blob, new=ABSENT) for update in move))
-        raise Conflict(f"{EXISTS}: another claim came and went", "Look with gatekeeper status.")
+    _place(desk, known, task.id, task.locks, desk.write(fields, sign=ask.sign or desk.must_sign))
     return Taken(fields, "claimed")
 
 
-def _check_locks(desk: Desk, known: Known, locks: Sequence[str], own: str) -> None:
-    """Raise Refusal where somebody else's claim holds one of the locks."""
+def _place(desk: Desk, known: Known, task_id: str, locks: Sequence[str], blob: str) -> None:
+    """Create a claim and its locks at the authority, unless the task was had by somebody meanwhile."""
+    move = transitions.take(task_id, locks, blob)
+    desk.store.apply(known, move)
+    if desk.store.outrun(known, task_id):  # it may be in review by now, and our epoch is not the next one
+        desk.store.apply(known, tuple(update._replace(old=blob, new=ABSENT) for update in move))
+        raise Conflict(f"{EXISTS}: another claim came and went", "Look with gatekeeper status.")
+
+
+def epoch_after_log(desk: Desk, known: Known, task_id: str) -> int:
+    """The epoch of a claim that follows all that the task's log holds.
+
+    Raises Refusal where the log says more than this clock takes: what it says may be that the task is in review.
+    """
+    history = desk.store.history(known, task_id, desk.now)
+    ahead = next((entry for entry in history.malformed if entry.by_clock and not entry.standing), None)
+    if ahead is not None:
+        raise Refusal(
+            f"{ahead.ref}: {ahead.why}",
+            "Look at this machine's clock. If it is right, the entry is forged: delete its ref.",
+        )
+    return next_epoch(c for c in history.claims if not c.standing)
+
+
+def check_locks(desk: Desk, known: Known, locks: Sequence[str], own: str) -> None:
+    """Raise Refusal where somebody else's claim holds one of the locks, Unsettled where no claim does."""
     held = known.locks
     standing = {c.oid: c for c in desk.store.standing(known, desk.now).values()}
     for key in locks:
         oid = held.get(refs.lock_ref(key))
         if oid is None or oid == own:
             continue
-        holder = standing.get(oid)
-        if isinstance(holder, Claim):
-            who, mend = f"{holder.task}: {held_by(holder, desk.now)}", "Wait until it is released."
-            if desk.now > holder.expires_at:
-                mend = f"It has expired: gatekeeper steal {holder.task}, and release that."
-        elif holder is not None:
-            who = held_by(holder, desk.now)
-            mend = f"Clear it: gatekeeper steal {refs.claim_task(holder.ref)}."
-        else:
-            who, mend = "no claim that stands", "Free it: gatekeeper repair."
-        raise Refusal(f"lock {quoted(key)}: {EXISTS}: {who}", mend)
+        said, holder = f"lock {quoted(key)}: {EXISTS}", standing.get(oid)
+        if holder is None:
+            raise Unsettled(f"{said}: no claim that stands", "Free it: gatekeeper repair.")
+        if isinstance(holder, Malformed):
+            raise Refusal(f"{said}: {held_by(holder, desk.now)}", clearing(holder))
+        mend = "Wait until it is released."
+        if desk.now > holder.expires_at:
+            mend = f"It has expired: gatekeeper steal {holder.task}, and release that."
+        raise Refusal(f"{said}: {holder.task}: {held_by(holder, desk.now)}", mend)
 
 
-def _again(desk: Desk, known: Known, task: Task, standing: Claim, ask: Ask) -> Taken:
+def _again(desk: Desk, known: Known, task: Task, standing: Claim, ask: Ask, naming: Naming) -> Taken:
     """One's own claim made good again: base, plan, locks and expiry anew; when it was made and its epoch stay."""
-    _check_locks(desk, known, task.locks, own=standing.oid)
     fields = dict(standing.fields) | {
         "baseCommit": desk.base,
         "planRevision": desk.revision,
         "locks": list(task.locks),
     }
-    return _rewritten(desk, known, standing, fields, ask, "again", task.locks)
+    return Taken(_rewritten(desk, known, standing, fields, ask, naming, task.locks), "again")
 
 
 def _rewritten(
@@ -238,22 +221,24 @@ def _rewritten(
     standing: Claim,
     fields: dict[str, object],
     ask: Ask,
-    how: str,
+    naming: Naming,
     locks: Sequence[str],
-) -> Taken:
-    """A standing claim's blob in place of the one before: a later expiry, a new nonce, signed anew."""
+) -> dict[str, object]:
+    """A standing claim's blob in place of the one before: a later expiry, a new nonce, signed anew; its fields."""
+    check_locks(desk, known, locks, own=standing.oid)
     later = max(standing.expires_at, desk.now + timedelta(minutes=ask.minutes))
     fields |= {"expiresAt": iso(later), "nonce": os.urandom(NONCE_BYTES).hex()}
     if desk.clone.remote is not None:
         fields.pop("local", None)
-    sign = ask.sign or desk.must_sign or standing.signature is not None
-    blob = desk.write(fields, sign=sign)
-    if standing.ref in known.own:  # the remote hears of it for the first time
-        move = transitions.take(standing.task, locks, blob)
+    unknown = standing.ref in known.own
+    if unknown:  # the remote hears of it for the first time, and had others since, perhaps
+        fields["epoch"] = epoch_after_log(desk, known, standing.task)
+    blob = desk.write(fields, sign=ask.sign or desk.must_sign or standing.signature is not None)
+    if unknown:
+        _place(desk, known, standing.task, locks, blob)
     else:
-        move = transitions.rewrite(standing, locks, blob, known.locks)
-    desk.store.apply(known, move)
-    return Taken(fields, how)
+        desk.store.apply(known, transitions.rewrite(standing, locks, blob, naming.locks(standing, known)))
+    return fields
 
 
 # -- renew, release ------------------------------------------------------------------------
@@ -286,25 +271,35 @@ def own_claim(desk: Desk, known: Known, task_id: str | None, agent: str | None) 
     return mine[0]
 
 
-class _Holding:
-    """The branch's own claim, looked for again as often as somebody was quicker; once it was there it can be lost."""
+class Holder:
+    """Who keeps a claim: found by the branch, the first time, and from then on that very claim, wherever HEAD is."""
 
-    def __init__(self, desk: Desk, task_id: str | None, agent: str | None) -> None:
-        self._desk, self._task, self._agent = desk, task_id, agent
+    def __init__(self, task_id: str | None, agent: str | None) -> None:
+        self._task, self._agent = task_id, agent
         self._seen: Claim | None = None
+        self._unknown = False
 
-    def find(self, known: Known) -> Claim:
+    def find(self, desk: Desk, known: Known) -> Claim:
         """The claim as it stands now. Raises Refusal where there is none, or no more."""
-        try:
-            self._seen = own_claim(
-                self._desk, known, self._task or (self._seen and self._seen.task), self._agent
-            )
-        except Refusal as none:
-            if self._seen is None:
-                raise
-            standing = self._desk.store.standing(known, self._desk.now).get(self._seen.task)
-            raise _lost(self._seen, standing, self._desk.now) from none
-        return self._seen
+        if self._seen is None:
+            return self._see(own_claim(desk, known, self._task, self._agent), known)
+        standing = desk.store.standing(known, desk.now).get(self._seen.task)
+        if isinstance(standing, Malformed) and standing.by_clock:
+            raise Unsettled(held_by(standing, desk.now), clearing(standing))
+        if not isinstance(standing, Claim) or not self._is(standing):
+            raise _lost(self._seen, standing, desk.now)
+        return self._see(standing, known)
+
+    def _see(self, standing: Claim, known: Known) -> Claim:
+        self._seen, self._unknown = standing, standing.ref in known.own
+        return standing
+
+    def _is(self, standing: Claim) -> bool:
+        """Whether it is the same claim; one that the remote did not know gets another epoch when it hears of it."""
+        seen = self._seen
+        if seen is not None and self._unknown:
+            seen = seen._replace(epoch=standing.epoch)
+        return seen is not None and same_claim(seen, standing)
 
 
 def _lost(claim_: Claim, standing: Standing, now: datetime) -> Refusal:
@@ -314,104 +309,76 @@ def _lost(claim_: Claim, standing: Standing, now: datetime) -> Refusal:
     )
 
 
-def renew(desk: Desk, task_id: str | None, agent: str | None, ask: Ask) -> Taken:
-    """Give the branch's claim and all its locks a later expiry; an earlier one never. Raises Refusal."""
-    holding = _Holding(desk, task_id, agent)
+def renew(desk: Desk, holder: Holder, ask: Ask) -> Taken:
+    """Give a claim and all its locks a later expiry; an earlier one never. Raises Refusal.
 
-    def attempt() -> Taken:
-        known = desk.store.learn([])
-        standing = holding.find(known)
+    Of a claim that the remote did not know admission is asked now, as it would have been.
+    """
+    tasks: list[str] = []
+
+    def attempt(naming: Naming) -> Taken:
+        known, standing = _found(desk, holder, tasks, log=False)
         if standing.plan_revision != desk.revision:
             raise Refusal(
                 f"the claim on {quoted(standing.task)} was made under plan revision {standing.plan_revision}, "
                 f"and base is at {desk.revision}",
                 f"Look whether the task still stands, then: gatekeeper claim {standing.task}.",
             )
-        return _rewritten(desk, known, standing, dict(standing.fields), ask, "renewed", standing.locks)
+        if standing.ref in known.own:
+            again = _as_it_was_made(desk, known, standing)
+            who = admission.Claimant(standing.agent, standing.branch, again)
+            admitted(desk, known, standing.task, who)
+            check_caps(desk, known, standing.task)
+        fields = dict(standing.fields)
+        return Taken(_rewritten(desk, known, standing, fields, ask, naming, standing.locks), "renewed")
 
-    return _decided(attempt)
+    return decided(attempt)
+
+
+def _found(desk: Desk, holder: Holder, tasks: list[str], *, log: bool) -> tuple[Known, Claim]:
+    """What is known, of `tasks` the logs as well, and the holder's claim; with its log if asked for, or if it is local."""
+    known = desk.store.learn(tasks)
+    standing = holder.find(desk, known)
+    if standing.task not in tasks and (log or standing.ref in known.own):
+        tasks.append(standing.task)
+        return _found(desk, holder, tasks, log=log)
+    return known, standing
 
 
 def release(
     desk: Desk, task_id: str | None, agent: str | None, outcome: str | None, *, sign: bool
 ) -> dict[str, object]:
     """Log the branch's claim, with its outcome if one is given, and free the task and its locks."""
-    holding = _Holding(desk, task_id, agent)
+    holder = Holder(task_id, agent)
     tasks = [task_id] if task_id else desk.store.guess(desk.branch, desk.now)
 
-    def attempt() -> dict[str, object]:
-        known = desk.store.learn(tasks)
-        standing = holding.find(known)
-        if standing.task not in tasks:
-            tasks.append(standing.task)
-            known = desk.store.learn(tasks)
-            standing = holding.find(known)
-        return _ended(desk, known, standing, outcome, sign=sign)
+    def attempt(naming: Naming) -> dict[str, object]:
+        known, standing = _found(desk, holder, tasks, log=True)
+        fields = dict(standing.fields) | ({"outcome": outcome} if outcome else {})
+        if standing.ref in known.own:
+            fields.pop("local", None)
+            final = desk.write(fields, sign=sign or standing.signature is not None)
+        else:
+            final = desk.store.write(encode(fields)) if outcome else standing.oid
+        try:
+            end(desk, known, standing, final, naming)
+        except RemoteUnreachable as unheard:
+            raise RemoteUnreachable(
+                unheard.message,
+                "The claim counts as given up until gatekeeper renew succeeds: stop working under it, and release it "
+                "again. If refs stand in its way: gatekeeper repair.",
+            ) from unheard
+        return fields
 
-    return _decided(attempt)
+    return decided(attempt)
 
 
-def _ended(
-    desk: Desk, known: Known, standing: Claim, outcome: str | None, *, sign: bool
-) -> dict[str, object]:
-    fields = dict(standing.fields) | ({"outcome": outcome} if outcome else {})
-    unknown = standing.ref in known.own
-    if unknown:
-        fields.pop("local", None)
-        final = desk.write(fields, sign=sign or standing.signature is not None)
-    else:
-        final = desk.store.write(encode(fields)) if outcome else standing.oid
-    at = desk.stamp(known, standing.task, refs.log_prefix(standing.task))
-    move = transitions.end(standing, at, final, known.locks)
-    desk.store.apply(known, move[:1] if unknown else move)
-    if unknown:
+def end(desk: Desk, known: Known, standing: Claim, final: str, naming: Naming) -> None:
+    """Log a claim's final blob and free its refs; of one that the remote never knew it learns how that ended."""
+    at = desk.stamp(known, refs.log_prefix(standing.task))
+    move = transitions.end(standing, at, final, naming.locks(standing, known))
+    if standing.ref in known.own:
+        desk.store.apply(known, move[:1])
         desk.store.forget(standing)
-    return fields
-
-
-# -- steal ------------------------------------------------------------------------------------
-
-
-def steal(desk: Desk, task_id: str, claimant: Claimant, ask: Ask, *, override: bool = False) -> Taken | None:
-    """Take over an expired claim, which is logged as stolen first; None where the refs were only cleared.
-
-    A malformed claim, and one of a task that has left queued/, is cleared and nothing is taken.
-    """
-    return _decided(lambda: _stolen(desk, task_id, claimant, ask, override=override))
-
-
-def _stolen(desk: Desk, task_id: str, claimant: Claimant, ask: Ask, *, override: bool) -> Taken | None:
-    known = desk.store.learn([task_id])
-    standing = desk.store.standing(known, desk.now).get(task_id)
-    if standing is None:
-        raise Refusal(f"nobody holds {quoted(task_id)}", f"Claim it: gatekeeper claim {task_id}.")
-    here = standing.ref in known.own
-    if isinstance(standing, Malformed):
-        at = desk.stamp(known, task_id, refs.malformed_ref(task_id, ""))
-        desk.store.apply(known, transitions.clear(task_id, standing.oid, at, known.locks), here=here)
-        return None
-    if desk.now <= standing.expires_at and not override:
-        raise Refusal(
-            f"{held_by(standing, desk.now)}: a live claim is not stolen: operator override required",
-            "An operator may: gatekeeper steal ID --override.",
-        )
-    at = desk.stamp(known, task_id, refs.log_prefix(task_id))
-    final = desk.store.write(encode(dict(standing.fields) | {"outcome": "stolen"}))
-    end = transitions.end(standing, at, final, known.locks)
-    if desk.queued(task_id) is None:
-        desk.store.apply(known, end, here=here)
-        return None
-    # A claim may have been taken up --again while its task is in review: it is over like any other.
-    task = admitted(desk, known, task_id, claimant._replace(again=True))
-    _check_locks(desk, known, task.locks, own=standing.oid)
-    if not override:
-        _check_caps(desk, known, task_id)
-    history = desk.store.history(known, task_id, desk.now)
-    fields = desk.fresh(task, claimant.agent, claimant.branch or "", ask.minutes, next_epoch(history.claims))
-    blob = desk.write(fields, sign=ask.sign or desk.must_sign)
-    if here:  # the remote never knew the claim: it learns how that ended, and of ours
-        move = (end[0], *transitions.take(task_id, task.locks, blob))
     else:
-        move = transitions.take_over(standing, at, final, task.locks, blob, known.locks)
-    desk.store.apply(known, move)
-    return Taken(fields, "stolen")
+        desk.store.apply(known, move)

@@ -12,6 +12,7 @@ from gatekeeper.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from gatekeeper.claims.transitions import Transition
     from gatekeeper.edges.claimstore import Known
@@ -56,11 +57,24 @@ def mends(desk: Desk, known: Known) -> list[Mend]:
     """Everything that is amiss now, of what is known."""
     standing = desk.store.standing(known, desk.now)
     states = desk.states(standing)
-    return [*amiss(known, standing, states), *_log(desk, known)]
+    kept = (row for row in known.refs.items() if row[0].startswith(refs.MALFORMED))
+    blocking = [
+        _misnamed(desk, known, ref, oid) for ref, oid in kept if "/" not in ref[len(refs.MALFORMED) :]
+    ]
+    return [*blocking, *amiss(desk, known, standing, states), *_log(desk, known)]
+
+
+def _misnamed(desk: Desk, known: Known, ref: str, oid: str) -> Mend:
+    """A ref whose name is no task's goes aside: nobody could free it by an id, and it may stand in a folder's place."""
+    aside = refs.aside_ref(ref)
+    locks = [lock for lock, held in known.locks.items() if held == oid and ref.startswith(refs.CLAIMS)]
+    gone = [RefUpdate(name, oid, ABSENT) for name in (ref, *locks)]
+    move = (RefUpdate(aside + desk.stamp(known, aside), ABSENT, oid), *gone)
+    return Mend(f"{ref} is no name that a task's ref has: it is put aside", move, ref in known.own)
 
 
 def amiss(
-    known: Known, standing: Mapping[str, Claim | Malformed], states: Mapping[str, str]
+    desk: Desk, known: Known, standing: Mapping[str, Claim | Malformed], states: Mapping[str, str]
 ) -> Iterator[Mend]:
     """What is amiss with claims and locks; `states` are the folders in which the claimed tasks stand on base."""
     claimed = {entry.oid for entry in standing.values()}
@@ -72,18 +86,23 @@ def amiss(
                 ref in known.own,
             )
     for task, entry in sorted(standing.items()):
-        if isinstance(entry, Malformed):
-            yield Mend(
-                f"{entry.ref} can't be read as a claim ({entry.why}): gatekeeper steal {task} clears it"
-            )
+        if refs.claim_task(entry.ref) is None:
+            yield _misnamed(desk, known, entry.ref, entry.oid)
             continue
-        yield from _lacking(known, entry)
+        if isinstance(entry, Malformed):
+            how = f"gatekeeper steal {task} clears it"
+            if entry.by_clock:
+                how = f"look at this machine's clock; {how} with --override"
+            yield Mend(f"{entry.ref} can't be read as a claim ({entry.why}): {how}")
+            continue
+        if desk.now <= entry.expires_at:  # an expired claim has no need of a lock: it would only block others
+            yield from _lacking(known, entry, claimed)
         if (state := states.get(task)) != "queued":
             where = f"in {state}/" if state else "no longer"
             yield Mend(f"{task} is claimed, and {where} on base: gatekeeper steal {task} clears it")
 
 
-def _lacking(known: Known, claim: Claim) -> Iterator[Mend]:
+def _lacking(known: Known, claim: Claim, claimed: AbstractSet[str]) -> Iterator[Mend]:
     """The locks that a claim says it holds, and does not."""
     for key in dict.fromkeys(claim.locks):
         ref = refs.lock_ref(key)
@@ -91,7 +110,7 @@ def _lacking(known: Known, claim: Claim) -> Iterator[Mend]:
         if held is None:
             lock = RefUpdate(ref, ABSENT, claim.oid)
             yield Mend(f"{claim.task} lacks its lock {quoted(key)}", (lock,), claim.ref in known.own)
-        elif held != claim.oid:
+        elif held != claim.oid and held in claimed:  # if no claim stands behind it, it is freed first
             yield Mend(
                 f"{claim.task} says it holds lock {quoted(key)}, and another claim does: "
                 "one of them has to be released"
@@ -106,9 +125,10 @@ def _log(desk: Desk, known: Known) -> Iterator[Mend]:
             continue
         named = refs.log_entry(entry.ref)
         if named is None:
-            yield Mend(
-                f"{entry.ref} is no log entry's name: look at it, and delete it with git update-ref -d"
-            )
+            yield _misnamed(desk, known, entry.ref, entry.oid)
+            continue
+        if entry.by_clock:
+            yield Mend(f"{entry.ref} is not read yet ({entry.why}): look at this machine's clock")
             continue
         stamp = named[1]
         while refs.malformed_ref(named[0], stamp) in taken:

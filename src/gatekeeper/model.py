@@ -194,12 +194,17 @@ class Claim(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A claim ref or log entry whose blob can't be read as a claim, and why, in one line."""
+    """A claim ref or log entry whose blob can't be read as a claim, and why, in one line.
+
+    `by_clock`: nothing is wrong with it but that it lies too far ahead of now. Another clock may read it, so it
+    may be somebody's live claim, or a good log entry.
+    """
 
     ref: str
     oid: str
     standing: bool
     why: str
+    by_clock: bool = False
 
 
 class Finding(NamedTuple):

@@ -6,6 +6,7 @@ Everything follows from a seed. A command runs in a fork of this process, whose 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import re
@@ -28,16 +29,19 @@ BEGAN = datetime(2026, 3, 10, 8, tzinfo=UTC)
 TASKS = {1: ["schema"], 2: ["schema"], 3: ["a", "b"], 4: [], 5: ["b"]}
 SKEW = timedelta(minutes=5)
 CALLS = {
-    "claim": 16,
-    "next": 18,
-    "renew": 16,
-    "release": 16,
-    "steal": 18,
-    "status": 12,
-    "repair": 14,
-    "guard": 8,
+    "claim": (10, 20),
+    "next": (11, 24),
+    "renew": (8, 18),
+    "release": (8, 16),
+    "steal": (10, 18),
+    "status": (6, 15),
+    "repair": (8, 18),
+    "guard": (8, 10),
 }
-HOWS = ("before", "before", "after", "after", "after", "late")
+"""How often each command calls git, about: in one clone, and where there is a remote."""
+HOWS = ("before", "before", "after", "after", "after", "late", "torn", "torn")
+PAUSES = ("0.001", "0.002", "0.003", "0.005", "0.008", "0.015")
+"""Seconds after which a git is killed that runs for a few milliseconds."""
 
 
 class Broken(AssertionError):
@@ -65,11 +69,12 @@ class Play:
     story: list[str] = field(default_factory=list)
     pending: list[Path] = field(default_factory=list)
     kills: int = 0
+    torn: bool = False
     steps: int = 0
 
     # -- running a command ---------------------------------------------------------
 
-    def run(self, agent: Agent, words: list[str], fault: tuple[int, str] | None = None) -> Ran | None:
+    def run(self, agent: Agent, words: list[str], fault: tuple[str, str] | None = None) -> Ran | None:
         """Run a command as an agent; None where it was killed."""
         self.steps += 1
         folder = self.scratch / f"step{self.steps}"
@@ -79,7 +84,8 @@ class Play:
         env = environment(GATEKEEPER_AGENT=agent.name, TMPDIR=str(folder))
         if fault:
             env |= {"PATH": f"{DYING}:{env['PATH']}", "FAULT_GIT": real_git(), "FAULT_DIR": str(folder)}
-            env |= {"FAULT_AT": str(fault[0]), "FAULT_HOW": fault[1]}
+            env |= {"FAULT_AT": fault[0], "FAULT_HOW": fault[1]}
+            env |= {"FAULT_PAUSE": self.dice.choice(PAUSES), "FAULT_PART": str(self.dice.randint(0, 3))}
         self.story.append(f"{self.steps} {self.now:%d %H:%M} {agent.name} {' '.join(words)} {fault or ''}")
         ran = _forked(args, env, agent.path, folder)
         said = "killed" if ran is None else f"{ran.status} {(ran.out + ran.err).strip()!r}"
@@ -94,15 +100,28 @@ class Play:
         return ran
 
     def settle(self) -> None:
-        """Wait until the pushes that came late have ended."""
+        """Wait until the pushes that came late have ended, and let somebody repair what a git left that was killed."""
+        torn = []
         for folder in self.pending:
             for _ in range(1000):
-                if (folder / "over").exists():
+                if _over(folder):
                     break
                 time.sleep(0.01)
             else:
                 raise Broken("a git that was left running does not end")
+            torn += [folder] if (folder / "alive").exists() else []
         self.pending = []
+        if torn:
+            self.torn = True
+            self.heal()
+
+    def heal(self) -> None:
+        """Ten minutes later a git's lock files are taken for a dead one's."""
+        for clone in self.swarm.clones:
+            for path in clone.joinpath(".git").rglob("*.lock"):
+                os.utime(path, (1, 1))
+        for agent in {agent.clone: agent for agent in self.swarm.agents}.values():
+            self._must(agent, ["repair"])
 
     # -- a step ------------------------------------------------------------------------
 
@@ -113,8 +132,13 @@ class Play:
         verb = dice.choices(list(CALLS), [6, 4, 4, 6, 5, 1, 1, 1])[0]
         words = self._words(verb, agent)
         before = self.now
-        fault = (dice.randint(1, CALLS[verb]), dice.choice(HOWS)) if dice.random() < 0.6 else None
+        calls = CALLS[verb][self.swarm.remote is not None]
+        fault = (str(dice.randint(1, calls)), dice.choice(HOWS)) if dice.random() < 0.6 else None
+        if fault and fault[1] == "torn" and dice.random() < 0.7:
+            fault = ("update-ref", "torn")  # what moves the refs themselves
         ran = self._act(agent, verb, words, fault)
+        if fault and fault[1] == "torn":
+            self.settle()
         if ran is None and dice.random() < 0.3:  # another command meets the push that comes late
             other = dice.choice(self.swarm.agents)
             self._act(other, "claim", self._words("claim", other), None)
@@ -129,9 +153,12 @@ class Play:
         task = task_id(self.dice.choice(list(TASKS)))
         if verb == "next":
             return ["claim", "--next"]
-        if verb in ("claim", "steal"):
-            again = ["--again"] if verb == "claim" and self.dice.random() < 0.5 else []
-            return [verb, task, *again]
+        if verb == "claim":
+            again = ["--again"] if self.dice.random() < 0.5 else []
+            local = ["--local"] if self.swarm.remote and self.dice.random() < 0.3 else []
+            return [verb, task, *again, *local]
+        if verb == "steal":
+            return [verb, task]
         if verb in ("renew", "release"):
             mine = [t for t, a in self.told if a == agent.name]
             named = [self.dice.choice(mine)] if mine and self.dice.random() < 0.8 else []
@@ -139,7 +166,7 @@ class Play:
             return [verb, *named, *(outcome if verb == "release" else [])]
         return [verb, *(["src/1/x"] if verb == "guard" else [])]
 
-    def _act(self, agent: Agent, verb: str, words: list[str], fault: tuple[int, str] | None) -> Ran | None:
+    def _act(self, agent: Agent, verb: str, words: list[str], fault: tuple[str, str] | None) -> Ran | None:
         """Run a command, and keep in mind what it tells its agent."""
         if verb == "release":  # who asks to release holds no longer, whatever comes of it
             named = next((word for word in words if word.startswith("T-")), None)
@@ -150,11 +177,12 @@ class Play:
             return None
         got = re.search(r"^(?:claimed|renewed) (\S+) (?:for \S+ )?until (\S+)$", ran.out, re.MULTILINE)
         if got and ran.status == 0:
-            self._told(agent, got[1], datetime.fromisoformat(got[2]))
+            if "--local" not in words:  # what the remote has not heard of excludes nobody
+                self._told(agent, got[1], datetime.fromisoformat(got[2]))
         elif verb in ("renew", "claim") and ran.status == 1:
             for word in words:
                 self.told.pop((word, agent.name), None)
-        if not self.pending and verb != "guard" and ran.status in (0, 1):
+        if not self.pending and verb != "guard" and "--local" not in words and ran.status in (0, 1):
             self.mirrored(agent)
         return ran
 
@@ -167,22 +195,34 @@ class Play:
 
     def _back_again(self, agent: Agent, verb: str, words: list[str]) -> None:
         """Who was killed does the same again: what it holds it gets back, and what is free it gets."""
-        refs = self.swarm.refs()
+        where = agent.clone if "--local" in words else self.swarm.authority
+        refs = self.swarm.refs(where) | self._own(agent)
         ran = self._act(agent, verb, words, None)
         if ran is None or verb != "claim":
             return
         task = words[1]
-        holder = self._holder(refs, task)
+        holder = self._holder(refs, task, agent.clone)
         locked = any(
             _lock(key) in refs and refs[_lock(key)] != refs.get(CLAIMS + task) for key in _locks(task)
         )
-        review = self._in_review(refs, task) and "--again" not in words
+        review = self._in_review(self.swarm.refs(), task) and "--again" not in words
         if (holder in (None, agent.name)) and not locked and not review and ran.status != 0:
             raise Broken(f"{agent.name} did not get {task} (back): {ran.err}")
 
-    def _holder(self, refs: dict[str, str], task: str) -> str | None:
+    def _holder(self, refs: dict[str, str], task: str, where: Path | None = None) -> str | None:
         oid = refs.get(CLAIMS + task)
-        return self.swarm.blobs([oid])[oid]["agent"] if oid else None
+        return self.swarm.blobs([oid], where)[oid]["agent"] if oid else None
+
+    def _own(self, agent: Agent) -> dict[str, str]:
+        """The refs in an agent's clone of claims made with --local, which the remote does not know."""
+        ours = self.swarm.refs(agent.clone)
+        held = {ref: oid for ref, oid in ours.items() if ref.startswith((CLAIMS, LOCKS))}
+        local = {
+            oid
+            for oid, blob in self.swarm.blobs(list(held.values()), agent.clone).items()
+            if blob.get("local")
+        }
+        return {ref: oid for ref, oid in held.items() if oid in local}
 
     def _in_review(self, refs: dict[str, str], task: str) -> bool:
         oids = [oid for ref, oid in refs.items() if ref.startswith(f"{LOG}{task}/")]
@@ -201,6 +241,8 @@ class Play:
             if ref.startswith(LOCKS) and oid not in claims.values():
                 raise Broken(f"{ref} is a lock without its claim")
         for task, oid in claims.items():
+            if self.torn and datetime.fromisoformat(blobs[oid]["expiresAt"]) < self.now + SKEW:
+                continue  # a git that was killed left it so, and nobody gives a lock to what has expired
             for key in blobs[oid]["locks"]:
                 if refs.get(_lock(key)) != oid:
                     raise Broken(f"{task} lacks its lock {key}")
@@ -222,7 +264,10 @@ class Play:
         """After a command has asked the remote its clone says what the remote says."""
         if self.swarm.remote is None:
             return
-        theirs, ours = self.swarm.refs(), self.swarm.refs(agent.clone)
+        theirs, ours, own = self.swarm.refs(), self.swarm.refs(agent.clone), self._own(agent)
+        if both := own.keys() & theirs.keys():
+            raise Broken(f"{agent.clone.name} keeps as its own what the remote holds: {both}")
+        ours = {ref: oid for ref, oid in ours.items() if ref not in own}
         for prefix in (CLAIMS, LOCKS):
             here = {ref: oid for ref, oid in ours.items() if ref.startswith(prefix)}
             there = {ref: oid for ref, oid in theirs.items() if ref.startswith(prefix)}
@@ -238,7 +283,7 @@ class Play:
         for number, keys in TASKS.items():
             task = task_id(number)
             for other in (task, *(task_id(n) for n, more in TASKS.items() if set(more) & set(keys))):
-                if self._holder(self.swarm.refs(), other) is not None:
+                if CLAIMS + other in self.swarm.refs() | self._own(agent):
                     self._must(agent, ["steal", other])
                     self._must(agent, ["release", other, "--outcome", "abandoned"])
             self._must(agent, ["claim", task, "--again"])
@@ -253,6 +298,21 @@ class Play:
         if ran is None or ran.status:
             raise Broken(f"{words} did not work: {ran}")
         return ran
+
+
+def _over(folder: Path) -> bool:
+    """Whether the git of a crash has ended, and all that it started."""
+    if not (folder / "over").exists():
+        return False
+    alive = folder / "alive"
+    if not alive.exists():
+        return True
+    with alive.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def _identity(blob: dict[str, Any]) -> tuple[str, str, str]:

@@ -20,7 +20,17 @@ SETTINGS = {"one clone, worktrees": 0, "two clones of a remote": 2}
 
 def warm() -> None:
     """Do the imports that every command does, before the forks."""
-    ours = ("cli.claiming", "cli.status", "cli.repair", "cli.guard", "taskfile", "plan", "policy", "settings")
+    ours = (
+        "cli.claiming",
+        "cli.status",
+        "cli.repair",
+        "cli.guard",
+        "choosing",
+        "taskfile",
+        "plan",
+        "policy",
+        "settings",
+    )
     for name in ("frontmatter", "yaml", *(f"gatekeeper.{name}" for name in ours)):
         importlib.import_module(name)
 

@@ -232,6 +232,24 @@ def test_clocks_may_differ_by_five_minutes():
         assert "later than now" in why(changed(**beyond), standing=standing)
 
 
+@pytest.mark.parametrize(
+    ("changes", "by_clock"),
+    [
+        ({"claimedAt": "2026-08-20T12:06:00Z"}, True),
+        ({"expiresAt": "2026-08-20T15:00:00Z"}, True),
+        ({"claimedAt": "2026-08-20T12:06:00Z", "expiresAt": "2026-08-20T12:05:00Z"}, False),
+        ({"claimedAt": "2026-08-20T12:06:00Z", "locks": [1]}, False),
+        ({"expiresAt": "2026-08-20T15:00:00Z", "epoch": 0}, False),
+    ],
+)
+def test_only_what_another_clock_may_read_is_malformed_by_the_clock(
+    changes: dict[str, object], by_clock: bool
+):
+    found = read(changed(**changes))
+    assert isinstance(found, Malformed)
+    assert found.by_clock is by_clock
+
+
 def test_only_a_standing_claim_is_held_to_the_longest_lease():
     good(changed(expiresAt="2026-08-20T14:20:00.000Z"))
     beyond = changed(expiresAt="2026-08-20T14:20:00.001Z")

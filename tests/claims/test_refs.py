@@ -119,6 +119,17 @@ def test_refs_and_paths_of_the_log_are_told_apart():
     assert refs.archive_path("T-1", stamp) == "T-1/20260820T120000000Z.json"
 
 
+@pytest.mark.parametrize(
+    "name", ["task-claims/T-1%2d", "claim-log/T-1", "claim-malformed/T-1", "task-claims/" + "x" * 250]
+)
+def test_what_has_no_task_s_name_goes_where_no_task_s_things_are(name: str):
+    aside = refs.aside_ref(refs.SWARM + name)
+    folder = aside.removeprefix(refs.MALFORMED).removesuffix("/")
+    assert refs.decode_id(folder) is None
+    assert len(folder) < 250
+    assert refs.malformed_ref("T-1", "S").removesuffix("S") != aside
+
+
 def test_the_log_of_one_task_is_not_that_of_another_below_it():
     ref = refs.log_ref("site/004", "S")
     assert ref.startswith(refs.log_prefix("site"))

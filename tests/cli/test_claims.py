@@ -12,7 +12,7 @@ import pytest
 
 from gatekeeper.edges.claimstore import ClaimStore, pushed
 from gatekeeper.edges.git import Done
-from swarming import CLAIMS, LOCKS, LOG, NO_CAPS, Swarm, environment, git, real_git, task_id
+from swarming import CLAIMS, LOCKS, LOG, NO_CAPS, Swarm, environment, fake_git, git, task_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -342,16 +342,6 @@ def test_a_remote_that_refuses_is_no_rival(two: Swarm) -> None:
     assert two.refs(two.clones[0]) == {}
 
 
-def fake_git(folder: Path, push: str) -> str:
-    """A PATH on which `git push` does that instead, `$git` being the real one."""
-    folder.mkdir()
-    script = folder / "git"
-    text = f'#!/bin/sh\ngit="{real_git()}"\n[ "$1" = push ] || exec "$git" "$@"\n{push}\n'
-    script.write_text(text)
-    script.chmod(0o755)
-    return f"{folder}:{environment()['PATH']}"
-
-
 def test_a_push_whose_answer_is_lost_was_made_all_the_same(two: Swarm, tmp_path: Path) -> None:
     path = fake_git(tmp_path / "bin", '"$git" "$@" >/dev/null 2>&1; exit 1')
     for words in (["claim", ONE], ["renew"], ["release"]):
@@ -389,6 +379,18 @@ def test_whether_a_push_was_made_is_not_made_up(two: Swarm, tmp_path: Path) -> N
     assert "may have written the claim or not" in ran.err
     two.remote.with_name("remote.git.away").rename(two.remote)
     assert two.call(two.agents[0], "claim", ONE, "--format", "json", now=T0).report["how"] == "again"
+
+
+def test_a_release_without_an_answer_is_a_claim_given_up(two: Swarm, tmp_path: Path) -> None:
+    assert two.remote
+    a = two.agents[0]
+    two.call(a, "claim", ONE, now=T0)
+    path = fake_git(tmp_path / "bin", f'mv "{two.remote}" "{two.remote}.away"; exit 1')
+    ran = two.call(a, "release", now=T0, PATH=path)
+    assert ran.status == 2
+    assert "counts as given up until gatekeeper renew succeeds" in ran.err
+    two.remote.with_name("remote.git.away").rename(two.remote)
+    assert two.call(a, "renew", now=T0).status == 0
 
 
 def test_files_that_git_has_under_lock_for_a_moment_are_waited_for(two: Swarm, tmp_path: Path) -> None:
@@ -435,6 +437,73 @@ def test_a_local_claim_can_be_released_and_stolen(two: Swarm) -> None:
     assert two.refs(a.clone) == two.refs()
 
 
+def test_a_local_claim_is_pushed_only_if_the_task_may_be_had_still(two: Swarm) -> None:
+    """The remote was not asked when it was made: admission is asked when it hears of it."""
+    a, b = two.agents
+    assert two.call(a, "claim", ONE, "--local", now=T0).status == 0
+    assert two.call(b, "claim", ONE, now=T0).status == 0
+    assert two.call(b, "release", "--outcome", "done", now=T0).status == 0
+    for words in (["renew"], ["claim", ONE]):
+        ran = two.call(a, *words, now=T0)
+        assert ran.status == 1
+        assert "in review" in ran.err
+    assert CLAIMS + ONE not in two.refs()
+    assert two.call(a, "claim", ONE, "--again", now=T0).status == 0
+    assert held(two, ONE)["epoch"] == 2
+    assert two.call(a, "renew", now=T0).status == 0
+
+
+def test_a_local_claim_gets_the_epoch_that_follows_and_keeps_what_it_was_made_for(two: Swarm) -> None:
+    a, b = two.agents
+    two.call(a, "claim", ONE, "--local", now=T0)
+    two.call(b, "claim", ONE, now=T0)
+    two.call(b, "release", "--outcome", "abandoned", now=T0)
+    assert two.call(a, "renew", now=T0).status == 0
+    assert held(two, ONE)["epoch"] == 2
+    two.call(a, "release", "--outcome", "done", now=T0)
+    assert two.call(a, "claim", ONE, "--local", "--again", now=T0).status == 0
+    assert (
+        two.call(a, "renew", now=T0).status == 0
+    )  # nobody had it since it was asked whether it is in review
+    assert held(two, ONE)["epoch"] == 3
+
+
+def test_a_local_claim_is_held_against_the_cap_when_it_is_pushed(tmp_path: Path) -> None:
+    swarm = Swarm(
+        tmp_path,
+        {1: [], 2: []},
+        clones=2,
+        worktrees=1,
+        policy=NO_CAPS.replace("implementation: 0", "implementation: 1"),
+    )
+    a, b = swarm.agents
+    swarm.call(a, "claim", ONE, "--local", now=T0)
+    swarm.call(b, "claim", TWO, now=T0)
+    refused = swarm.call(a, "renew", now=T0)
+    assert refused.status == 1
+    assert "the policy's cap is 1" in refused.err
+
+
+def test_a_local_claim_that_another_has_outrun_meanwhile_is_taken_back(two: Swarm) -> None:
+    a, b = two.agents
+    two.call(a, "claim", ONE, "--local", now=T0)
+    learn, done = ClaimStore.learn, []
+
+    def late(store: ClaimStore, tasks: object = ()) -> object:
+        known = learn(store, tasks)  # type: ignore[arg-type]
+        if tasks and not done:
+            done.append(True)
+            assert two.run(b, "claim", ONE, now=T0).status == 0
+            assert two.run(b, "release", "--outcome", "done", now=T0).status == 0
+        return known
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClaimStore, "learn", late)
+        ran = two.call(a, "renew", now=T0)
+    assert ran.status == 1
+    assert CLAIMS + ONE not in two.refs()
+
+
 def test_the_mirror_takes_back_nothing_that_a_sibling_did_meanwhile(two: Swarm) -> None:
     """What was learnt is older than what another worktree of the clone has written since."""
     a = two.agents[0]
@@ -464,6 +533,27 @@ def test_only_blobs_are_mirrored(two: Swarm) -> None:
     assert "malformed" in ran.out
     assert two.refs(two.clones[0]) == {}
     assert two.call(two.agents[0], "steal", ONE, now=T0).out == f"cleared {ONE}\n"
+
+
+# -- a clone that is cut short ------------------------------------------------------------
+
+
+def test_in_a_shallow_clone_one_ended_claim_breaks_nothing(two: Swarm, tmp_path: Path) -> None:
+    a = two.agents[0]
+    two.call(a, "claim", ONE, now=T0)
+    two.call(a, "release", "--outcome", "done", now=T0)
+    two.to_base({"README.md": "# Moved\n"})
+    short = tmp_path / "short"
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{two.remote}", str(short))
+    git(short, "switch", "--quiet", "-c", "agent/short")
+    c = a.__class__("c", "agent/short", short, short)
+    ran = two.call(c, "status", now=T0)
+    assert ran.status == 0, ran.err
+    assert ran.out.splitlines()[0].split() == [ONE, "in", "review"]
+    assert two.call(c, "claim", "--next", now=T0).out.startswith(f"claimed {TWO} ")
+    assert two.call(c, "release", now=T0).status == 0
+    assert two.call(c, "claim", ONE, now=T0).status == 1  # whether it was put back can't be told here
+    assert two.call(c, "claim", ONE, "--again", now=T0).status == 0
 
 
 # -- signed ----------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -11,12 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gatekeeper.cli import heartbeat
+from gatekeeper.cli.base import World
+from gatekeeper.cli.desk import opened
 from gatekeeper.cli.heartbeat import keep_on
+from gatekeeper.edges.claimstore import Conflict
 from gatekeeper.errors import GatekeeperError, Refusal, RemoteUnreachable, RepositoryUnreadable
-from swarming import CLAIMS, Swarm, task_id
+from gatekeeper.holding import Ask, Holder, Unsettled, renew
+from swarming import CLAIMS, Agent, Swarm, environment, git, real_git, task_id
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -168,6 +174,156 @@ def test_what_is_printed_is_seen_at_once_and_hostile_text_is_not_raw(
     beats = Beats("renewed", Refusal("held by x\n::error::forged"))
     assert keep_on(beats, 0.0, beats.stop) == 1
     assert "\n::error" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("passing", [Conflict("another was first"), Unsettled("a lock is out of joint")])
+def test_what_says_nothing_of_the_claim_is_no_loss(passing: GatekeeperError) -> None:
+    beats = Beats(passing, passing, "renewed")
+    assert keep_on(beats, 0.0, beats.stop) == 0
+    assert beats.calls == 4
+
+
+def test_what_fails_because_all_was_stopped_is_no_failure() -> None:
+    stop = threading.Event()
+
+    def interrupted() -> str:
+        stop.set()
+        raise RepositoryUnreadable("git ended of SIGINT as well")
+
+    assert keep_on(interrupted, 0.0, stop) == 0
+
+
+# -- the claim that it keeps ----------------------------------------------------------------
+
+
+def beat(agent: Agent, holder: Holder) -> str:
+    """One renewal of a heartbeat."""
+    world = World(agent.path, True, environment(), datetime.now(UTC))
+    with opened(world) as desk:
+        return str(renew(desk, holder, Ask()).fields["task"])
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Swarm:
+    """Two tasks, two agents in one clone; the first holds the first task."""
+    swarm = Swarm(tmp_path, {1: [], 2: []}, worktrees=2)
+    assert swarm.call(swarm.agents[0], "claim", TASK).status == 0
+    return swarm
+
+
+def test_it_keeps_its_claim_wherever_head_goes(pair: Swarm) -> None:
+    a = pair.agents[0]
+    holder = Holder(None, None)
+    assert beat(a, holder) == TASK
+    git(a.path, "checkout", "--quiet", "--detach")  # as in the middle of a rebase
+    assert beat(a, holder) == TASK
+    git(a.path, "switch", "--quiet", "-c", "another")
+    assert pair.call(a, "claim", task_id(2)).status == 0
+    assert beat(a, holder) == TASK
+
+
+@pytest.mark.parametrize("agent", [0, 1])
+def test_a_claim_that_followed_its_own_is_not_renewed(pair: Swarm, agent: int) -> None:
+    """Neither a thief's, with the thief's branch checked out, nor one's own of a later time."""
+    a, other = pair.agents[0], pair.agents[agent]
+    holder = Holder(None, None)
+    assert beat(a, holder) == TASK
+    assert pair.call(a, "release").status == 0
+    assert pair.call(other, "claim", TASK).status == 0
+    git(other.path, "checkout", "--quiet", "--detach")
+    git(a.path, "switch", "--quiet", other.branch)
+    before = pair.refs()
+    with pytest.raises(Refusal, match="is lost"):
+        beat(a, holder)
+    assert pair.refs() == before
+
+
+def test_it_keeps_a_local_claim_that_the_remote_hears_of(tmp_path: Path) -> None:
+    swarm = Swarm(tmp_path, {1: []}, clones=2, worktrees=1)
+    a, b = swarm.agents
+    swarm.call(a, "claim", TASK, "--local")
+    swarm.call(b, "claim", TASK)
+    swarm.call(b, "release", "--outcome", "abandoned")
+    holder = Holder(None, None)
+    for _ in range(2):  # its epoch is another by then
+        assert beat(a, holder) == TASK
+
+
+# -- signals --------------------------------------------------------------------------------------
+
+
+def started(swarm: Swarm, folder: Path, *words: str) -> subprocess.Popen[str]:
+    """A command whose first fetch does not come to an end, once that has begun."""
+    (folder / "bin").mkdir()
+    (folder / "tmp").mkdir()
+    slow = folder / "bin" / "git"
+    slow.write_text(
+        f'#!/bin/sh\nset -C; [ "$1" = fetch ] && echo 2>/dev/null >"{folder}/begun" && exec sleep 30\n'
+        f'exec "{real_git()}" "$@"\n'
+    )
+    slow.chmod(0o755)
+    env = environment(GATEKEEPER_AGENT=swarm.agents[0].name, TMPDIR=str(folder / "tmp"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gatekeeper", *words],
+        cwd=swarm.agents[0].path,
+        env=env | {"PATH": f"{slow.parent}:{env['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until((folder / "begun").exists)
+    return process
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_command_that_is_told_to_end_ends_and_leaves_nothing(
+    swarm: Swarm, tmp_path: Path, name: str
+) -> None:
+    number = signal.Signals[name]
+    with started(swarm, tmp_path, "claim", TASK) as process:
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err.strip()) == (128 + number, "", "gatekeeper: stopped")
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_heartbeat_that_is_told_to_end_with_its_git_ends_well(swarm: Swarm, tmp_path: Path) -> None:
+    with started(swarm, tmp_path, "renew", "--every", "5") as process:
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert err == "gatekeeper: stopped; the claim stands until it expires\n"
+
+
+def test_a_heartbeat_under_nohup_outlives_a_hangup(swarm: Swarm) -> None:
+    command = ["sh", "-c", f"trap '' HUP; exec '{sys.executable}' -m gatekeeper renew --every 40"]
+    env = environment(GATEKEEPER_AGENT=swarm.agents[0].name)
+    with subprocess.Popen(
+        command, cwd=swarm.agents[0].path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert next(lines(process)).startswith("renewed ")
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+# -- --if-older -------------------------------------------------------------------------------------
+
+
+def test_if_older_looks_at_the_agent_first(swarm: Swarm) -> None:
+    ran = swarm.run(swarm.agents[0], "renew", "--if-older", "5", "--agent", "somebody")
+    assert ran.status == 1
+    assert "not 'somebody''s" in ran.err
+
+
+def test_if_older_is_no_heartbeat_s(swarm: Swarm) -> None:
+    ran = swarm.run(swarm.agents[0], "renew", "--if-older", "5", "--every", "1")
+    assert ran.status == 2
+    assert "--every or --if-older" in ran.err
 
 
 def test_if_older_asks_no_remote_while_the_lease_is_young(swarm: Swarm) -> None:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gatekeeper.edges.claimstore import ClaimStore, Known
+from gatekeeper.model import Malformed
 from swarming import CLAIMS, LOCKS, LOG, Swarm, git, task_id
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
 T0, T20, T31 = "2026-03-10T08:00:00Z", "2026-03-10T08:20:00Z", "2026-03-10T08:31:00Z"
@@ -191,6 +194,48 @@ def test_unreadable_log_entries_are_put_aside(swarm: Swarm) -> None:
     assert f"refs/swarm/claim-malformed/{TWO}/20260310T080000000Z" in refs
     assert len([ref for ref in refs if ref.startswith(f"refs/swarm/claim-malformed/{THREE}/")]) == 2
     assert not [ref for ref in refs if ref.startswith(LOG)]
+
+
+def test_what_stands_where_a_task_s_log_has_to_go_is_put_aside(swarm: Swarm) -> None:
+    a = swarm.agents[0]
+    put(swarm, f"{LOG}{ONE}", "in the way of every entry")
+    put(swarm, f"refs/swarm/claim-malformed/{TWO}", "in the way of every malformed claim")
+    put(swarm, f"{LOG}{THREE}%2d/20260310T080000000Z", "no id is spelt so")
+    assert swarm.call(a, "release", now=T20).status == 2
+    names = [f"{LOG}{ONE}", f"{LOG}{THREE}%2d/20260310T080000000Z"]
+    repaired(swarm, f"claim-malformed/{TWO} is no name", *(f"{name} is no name" for name in names))
+    aside = [ref for ref in swarm.refs() if ref.startswith("refs/swarm/claim-malformed/")]
+    assert [ref.rpartition("/")[0] for ref in aside] == [
+        f"refs/swarm/claim-malformed/{name}%" for name in (ONE, TWO, f"{THREE}%2d/20260310T080000000Z")
+    ]
+    put(swarm, CLAIMS + TWO, "nonsense")
+    assert swarm.call(a, "steal", TWO, now=T20).out == f"cleared {TWO}\n"
+    assert swarm.call(a, "release", now=T20).status == 0
+
+
+def test_a_claim_whose_name_is_no_task_s_is_put_aside_with_its_locks(swarm: Swarm) -> None:
+    ref = f"{CLAIMS}{THREE}%2d"
+    oid = put(swarm, ref, "no id is spelt so")
+    put(swarm, LOCKS + "0" * 16, "no id is spelt so")
+    standing = ClaimStore.standing
+
+    def listed(store: ClaimStore, known: Known, now: datetime) -> object:
+        found = {task: entry for task, entry in standing(store, known, now).items() if entry.ref != ref}
+        return found | ({ref: Malformed(ref, oid, True, "no task's")} if ref in known.refs else {})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClaimStore, "standing", listed)
+        repaired(swarm, f"{ref} is no name")
+    assert [name for name, held in swarm.refs().items() if held == oid] == [
+        f"refs/swarm/claim-malformed/{THREE}%2d%/20260310T082000000Z"
+    ]
+
+
+def test_an_expired_claim_is_given_no_lock(swarm: Swarm) -> None:
+    b = swarm.agents[1]
+    git(swarm.authority, "update-ref", "-d", lock(swarm))
+    assert swarm.call(b, "repair", now=T31).out == "nothing to repair\n"
+    assert swarm.call(b, "steal", ONE, now=T31).status == 0
 
 
 def test_a_malformed_claim_and_one_that_left_the_queue_are_listed(swarm: Swarm) -> None:

@@ -46,6 +46,26 @@ def denied(
     task_id: str, task: Task | None, base: Base, claimant: Claimant, today: date, *, in_review: bool
 ) -> Denial | None:
     """The first reason against a claim on a task, as base has it (`task`: its queued copy); None where it may."""
+    if (no_place := placeless(base, claimant)) is not None:
+        return no_place
+    if task is None:
+        state = base.states.get(task_id)
+        where = f" (it is in {state}/)" if state else ""
+        return Denial(
+            f"{task_id} is not in {base.layout.tasks.decode()}queued/ on {base.branch}{where}: "
+            "only queued tasks of the base branch are claimable",
+            "Claim authority comes from the base branch, not your working tree; gatekeeper status lists what is there.",
+        )
+    return (
+        _unfit(task, base)
+        or planless(base)
+        or _milestone(task, base)
+        or _task(task, base, claimant, today, in_review=in_review)
+    )
+
+
+def placeless(base: Base, claimant: Claimant) -> Denial | None:
+    """Why no task at all can be claimed from where the claimant stands."""
     if claimant.branch is None:
         return Denial(
             "HEAD is detached, and a claim is for a branch", "Switch to a branch: git switch -c agent/NAME."
@@ -55,15 +75,7 @@ def denied(
             f"{quoted(base.branch)} is the base branch, and work is claimed for a branch of its own",
             "Make one: git switch -c agent/NAME.",
         )
-    if task is None:
-        state = base.states.get(task_id)
-        where = f" (it is in {state}/)" if state else ""
-        return Denial(
-            f"{task_id} is not in {base.layout.tasks.decode()}queued/ on {base.branch}{where}: "
-            "only queued tasks of the base branch are claimable",
-            "Claim authority comes from the base branch, not your working tree; gatekeeper status lists what is there.",
-        )
-    return _unfit(task, base) or _plan(task, base) or _task(task, base, claimant, today, in_review=in_review)
+    return None
 
 
 def _unfit(task: Task, base: Base) -> Denial | None:
@@ -77,7 +89,8 @@ def _unfit(task: Task, base: Base) -> Denial | None:
     )
 
 
-def _plan(task: Task, base: Base) -> Denial | None:
+def planless(base: Base) -> Denial | None:
+    """Why base's plan lets nobody claim anything."""
     if base.plan_problem is not None:
         return Denial(f"base's plan can't be read: {base.plan_problem}", "Have an operator mend it on base.")
     if base.plan is None:
@@ -87,13 +100,17 @@ def _plan(task: Task, base: Base) -> Denial | None:
             f"base's plan is not approved: its status is {quoted(base.plan.status)}",
             "Wait until an operator approves it.",
         )
-    if base.manifest is None:
-        return None
-    if base.manifest.plan_revision != base.plan.revision:
+    if base.manifest is not None and base.manifest.plan_revision != base.plan.revision:
         return Denial(
             f"the manifest is for plan revision {base.manifest.plan_revision}, and the plan is at {base.plan.revision}",
             "Wait until an operator has brought them together.",
         )
+    return None
+
+
+def _milestone(task: Task, base: Base) -> Denial | None:
+    if base.plan is None or base.manifest is None:
+        return None
     listing = [m for m in base.manifest.milestones if task.id in (*m.tasks, m.integration_task)]
     if any(admits(milestone, task.id) for milestone in listing):
         return None

@@ -54,8 +54,8 @@ def parse(
     try:
         fields = read_object(data)
         _check_names(fields, task)
-        begins, ends = _lease(fields, now, longest if standing else None)
-        return Claim(
+        begins, ends = _lease(fields)
+        claim = Claim(
             task=task,
             agent=_line(fields, "agent"),
             branch=_line(fields, "branch"),
@@ -76,6 +76,8 @@ def parse(
         )
     except UnreadableError as why:
         return Malformed(ref=ref, oid=oid, standing=standing, why=str(why))
+    ahead = _too_far_ahead(claim, now, longest)  # last: then nothing else is wrong with it
+    return claim if ahead is None else Malformed(ref, oid, standing, ahead, by_clock=True)
 
 
 def encode(fields: Mapping[str, object]) -> bytes:
@@ -198,18 +200,22 @@ def _flag(fields: Mapping[str, Any], name: str) -> bool:
     return value
 
 
-def _lease(fields: Mapping[str, Any], now: datetime, longest: timedelta | None) -> tuple[datetime, datetime]:
-    """When the claim begins and ends; `longest` is None for one that does not stand."""
+def _lease(fields: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    """When the claim begins and ends."""
     begins, ends = _moment(fields, "claimedAt"), _moment(fields, "expiresAt")
     if ends <= begins:
         raise UnreadableError("it expires before it begins, or at that moment")
-    # Differences, since a sum could leave the calendar.
-    if begins - now > SKEW:
-        raise UnreadableError(f"it begins later than now: `claimedAt` is {iso(begins)}")
-    if longest is not None and ends - now > longest:
-        minutes = longest // timedelta(minutes=1)
-        raise UnreadableError(f"it reaches more than {minutes} minutes ahead: `expiresAt` is {iso(ends)}")
     return begins, ends
+
+
+def _too_far_ahead(claim: Claim, now: datetime, longest: timedelta) -> str | None:
+    """Why the claim is none yet by this clock, in differences, since a sum could leave the calendar."""
+    if claim.claimed_at - now > SKEW:
+        return f"it begins later than now: `claimedAt` is {iso(claim.claimed_at)}"
+    if claim.standing and claim.expires_at - now > longest:
+        minutes = longest // timedelta(minutes=1)
+        return f"it reaches more than {minutes} minutes ahead: `expiresAt` is {iso(claim.expires_at)}"
+    return None
 
 
 def _moment(fields: Mapping[str, Any], name: str) -> datetime:

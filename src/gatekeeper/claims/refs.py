@@ -21,6 +21,9 @@ MALFORMED = "refs/swarm/claim-malformed/"
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9_.-]|^-|^\.|\.\Z|\.(?=\.)|(?<=\.)\.|\.(?=(?i:lock)\Z)", re.DOTALL)
 _EMPTY = "%"
+_LONGEST = (
+    200  # characters that are kept of a name which is nobody's: a file system holds 255, `.lock` included
+)
 
 
 def encode_id(task_id: str) -> str:
@@ -66,6 +69,12 @@ def log_ref(task_id: str, stamp: str) -> str:
 def malformed_ref(task_id: str, stamp: str) -> str:
     """Where the blob of a malformed claim is kept that was cleared at `stamp`; never part of the log."""
     return f"{MALFORMED}{encode_id(task_id)}/{stamp}"
+
+
+def aside_ref(ref: str) -> str:
+    """The folder that a ref goes to whose name is no task's; a stamp follows. No id is spelt with a `%` at its end."""
+    name = ref.removeprefix(SWARM).partition("/")[2]
+    return f"{MALFORMED}{name[:_LONGEST]}%/"
 
 
 def archive_path(task_id: str, stamp: str) -> str:

@@ -33,6 +33,11 @@ def take(task: str, locks: Iterable[str], blob: str) -> Transition:
     return tuple(RefUpdate(ref, ABSENT, blob) for ref in names)
 
 
+def supposed(claim: Claim, held: Mapping[str, str]) -> dict[str, str]:
+    """The lock refs as they are by the protocol, of which `held` may be a torn look: each of the claim's carries its blob."""
+    return {**held, **dict.fromkeys(lock_refs(claim.locks), claim.oid)}
+
+
 def rewrite(claim: Claim, locks: Iterable[str], blob: str, held: Mapping[str, str]) -> Transition:
     """The claim's blob in place of another: its claim ref and the locks that it keeps move together.
 

@@ -44,12 +44,13 @@ format_option = click.option(
 """`--format` of the commands that say what they did."""
 
 
-def tell(form: str, text: str, document: Mapping[str, object]) -> None:
-    """Say what was done, as text (made harmless line by line) or as JSON."""
+def tell(form: str, text: str, document: Mapping[str, object], *more: str) -> None:
+    """Say what was done, as text or as JSON. Each text is one line, whatever it holds: hostile line breaks are shown."""
     if form == "json":
         click.echo(json.dumps({"version": 1, **document}, indent=1))
-    else:
-        click.echo("\n".join(log_text(line) for line in text.split("\n")))
+        return
+    for line in (text, *more):
+        click.echo(log_text(line))
 
 
 def rule_infos() -> Mapping[str, RuleInfo]:

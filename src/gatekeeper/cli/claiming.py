@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,12 @@ from gatekeeper.cli.base import format_option, tell
 from gatekeeper.cli.desk import opened, remote_option
 from gatekeeper.edges import clock
 from gatekeeper.errors import Refusal
+from gatekeeper.report.escape import log_text
 
 if TYPE_CHECKING:
     from gatekeeper.cli.base import World
     from gatekeeper.edges.desk import Desk
-    from gatekeeper.holding import Ask, Taken
+    from gatekeeper.holding import Ask, Holder, Taken
 
 MINUTES = click.IntRange(1, 120)
 LONGER = 10
@@ -42,6 +44,11 @@ def agent_of(world: World, desk: Desk, given: str | None) -> str:
     if not name:
         raise Refusal("who claims is not known", "Name yourself: --agent NAME, or GATEKEEPER_AGENT.")
     return name
+
+
+def _at_present(world: World) -> World:
+    """The same world now: some time may have passed since the command was started."""
+    return world if world.given else world._replace(now=clock.now())
 
 
 def _ask(desk: Desk, minutes: int | None, *, sign: bool, local: bool = False) -> Ask:
@@ -88,12 +95,12 @@ def claim(
     if bool(task) == next_:
         raise click.UsageError("name a task, or say --next")
     with opened(world, remote, local=local, ahead=[task] if task else None) as desk:
-        from gatekeeper import holding  # noqa: PLC0415 -- as above
+        from gatekeeper import choosing, holding  # noqa: PLC0415 -- as above
         from gatekeeper.claims.admission import Claimant  # noqa: PLC0415
 
         claimant = Claimant(agent_of(world, desk, agent), desk.branch, again)
         ask = _ask(desk, minutes, sign=sign, local=local)
-        taken = holding.claim(desk, task, claimant, ask) if task else holding.claim_next(desk, claimant, ask)
+        taken = holding.claim(desk, task, claimant, ask) if task else choosing.claim_next(desk, claimant, ask)
         desk.follow_base()
         if taken is None:
             tell(
@@ -111,13 +118,13 @@ def _tell_taken(form: str, desk: Desk, taken: Taken) -> None:
     locks = ", ".join(str(key) for key in _list(fields["locks"])) or "none"
     revision = fields["planRevision"]
     rev = f"rev {revision}" if revision is not None else "no plan"
-    text = f"claimed {fields['task']} for {fields['agent']} until {fields['expiresAt']}\n  ({rev} @ {desk.base_name}, locks: {locks})"
+    text = f"claimed {fields['task']} for {fields['agent']} until {fields['expiresAt']}"
     document = {
         "command": "claim",
         "how": taken.how,
         "claimed": {k: v for k, v in fields.items() if k != "signature"},
     }
-    tell(form, text, document)
+    tell(form, text, document, f"  ({rev} @ {desk.base_name}, locks: {locks})")
 
 
 def _list(value: object) -> list[object]:
@@ -155,37 +162,44 @@ def renew(
       gatekeeper renew --every 10        a heartbeat, until it is stopped or the claim is lost
       gatekeeper renew --if-older 5      for hooks that run often
     """
-    if if_older and _young(world, task, minutes, if_older):
-        return 0
+    if every and if_older:
+        raise click.UsageError("say --every or --if-older: a heartbeat has its interval")
+    holder: Holder | None = None
     length = max(minutes or 0, every + LONGER) if every else minutes
 
-    def once() -> str:
-        at = world if world.given else world._replace(now=clock.now())
-        with opened(at, remote) as desk:
+    def once() -> Taken:
+        nonlocal holder
+        with opened(_at_present(world), remote) as desk:
             from gatekeeper import holding  # noqa: PLC0415 -- as above
 
             desk.follow_base()
-            taken = holding.renew(desk, task, agent, _ask(desk, length, sign=sign))
-        return f"renewed {taken.fields['task']} until {taken.fields['expiresAt']}"
+            holder = holder or holding.Holder(task, agent)
+            return holding.renew(desk, holder, _ask(desk, length, sign=sign))
 
     if every:
-        from gatekeeper.cli.heartbeat import keep_on  # noqa: PLC0415 -- for those who keep on
+        from gatekeeper.cli.heartbeat import heeding, keep_on  # noqa: PLC0415 -- for those who keep on
 
-        return keep_on(once, every * 60.0)
-    text = once()
-    words = text.split()
-    tell(form, text, {"command": "renew", "task": words[1], "expiresAt": words[3]})
+        return keep_on(lambda: _renewed(once()), every * 60.0, heeding())
+    if if_older and _young(world, task, agent, minutes, if_older):
+        return 0
+    taken = once()
+    done = {"task": taken.fields["task"], "expiresAt": taken.fields["expiresAt"]}
+    tell(form, _renewed(taken), {"command": "renew", **done})
     return 0
 
 
-def _young(world: World, task: str | None, minutes: int | None, limit: int) -> bool:
+def _renewed(taken: Taken) -> str:
+    return f"renewed {taken.fields['task']} until {taken.fields['expiresAt']}"
+
+
+def _young(world: World, task: str | None, agent: str | None, minutes: int | None, limit: int) -> bool:
     """Whether the branch's claim was renewed less than `limit` minutes ago, as its expiry says. Asks no remote."""
     with opened(world, local=True) as desk:
         from gatekeeper import holding  # noqa: PLC0415 -- as above
 
         lease = minutes or desk.reader.policy.lease.minutes
         try:
-            mine = holding.own_claim(desk, desk.store.learn(), task, None)
+            mine = holding.own_claim(desk, desk.store.learn(), task, agent)
         except Refusal:
             return False
         return mine.expires_at - desk.now > timedelta(minutes=lease - limit)
@@ -252,7 +266,8 @@ def steal(
 ) -> int:
     """Take over TASK's expired claim, which is logged as stolen first.
 
-    A malformed claim, and the claim of a task that has left queued/, is cleared, and nothing is taken.
+    A malformed claim, and that of a task which you can't have (it has left queued/, is somebody else's, its
+    milestone has ended), is cleared: it is logged, its locks are free, and nothing is taken.
 
     \b
     Examples:
@@ -260,19 +275,28 @@ def steal(
       gatekeeper steal T-20260814-abcdef01 --override     a live claim; an operator's
     """
     if override and not yes:
-        said = click.prompt(
-            f"Type {task} to take over a live claim", default="", show_default=False, err=True
-        )
-        if said.strip() != task:
-            raise Refusal("that was not the task's id, so nothing is stolen", "Type the id, or say --yes.")
+        _asked(task)
+        world = _at_present(world)
     with opened(world, remote, ahead=[task]) as desk:
-        from gatekeeper import holding  # noqa: PLC0415 -- as above
+        from gatekeeper import stealing  # noqa: PLC0415 -- imported while git answered
         from gatekeeper.claims.admission import Claimant  # noqa: PLC0415
 
         claimant = Claimant(agent_of(world, desk, agent), desk.branch)
-        taken = holding.steal(desk, task, claimant, _ask(desk, minutes, sign=sign), override=override)
-        if taken is None:
-            tell(form, f"cleared {task}", {"command": "steal", "cleared": task})
+        taken = stealing.steal(desk, task, claimant, _ask(desk, minutes, sign=sign), override=override)
+        if isinstance(taken, stealing.Cleared):
+            tell(form, f"cleared {task}", {"command": "steal", "cleared": task, "why": taken.why})
+            click.echo(log_text(f"gatekeeper: nothing was taken in its place: {taken.why}"), err=True)
         else:
             _tell_taken(form, desk, taken)
     return 0
+
+
+def _asked(task: str) -> None:
+    """Have the task's id typed. Raises Refusal where it is not, or where nobody is there to type it."""
+    click.echo(log_text(f"Type {task} to take over a live claim:") + " ", nl=False, err=True)
+    try:
+        said = sys.stdin.readline(len(task) + 100).strip()
+    except (AttributeError, OSError, ValueError):  # there is no standard input, or what comes is no text
+        said = ""
+    if said != task:
+        raise Refusal("that was not the task's id, so nothing is stolen", "Type the id, or say --yes.")

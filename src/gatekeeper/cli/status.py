@@ -114,7 +114,7 @@ def look(desk: Desk, only: str | None) -> tuple[list[Line], list[str]]:
         if only in (None, task)
     ]
     return lines, [
-        _note(mend) for mend in amiss(known, standing, states) if only is None or only in mend.what
+        _note(mend) for mend in amiss(desk, known, standing, states) if only is None or only in mend.what
     ]
 
 

@@ -17,7 +17,7 @@ from gatekeeper.claims.history import counting, in_review
 from gatekeeper.edges import mirror
 from gatekeeper.edges.reader import Reader
 from gatekeeper.edges.returns import Returns
-from gatekeeper.errors import GatekeeperError, Refusal
+from gatekeeper.errors import GatekeeperError, HistoryMissing, Refusal
 from gatekeeper.model import REGULAR, Claim, Malformed, State, Task
 from gatekeeper.snapshot import POLICY_PATH
 from gatekeeper.text import quoted
@@ -137,7 +137,10 @@ class Desk:
     # -- claims --------------------------------------------------------------------
 
     def in_review(self, known: Known, task: str) -> bool:
-        """Whether the newest log entry of a task that counts says `done`; asked of tasks that base has not in done/."""
+        """Whether the newest log entry of a task that counts says `done`; asked of tasks that base has not in done/.
+
+        So is one where history is cut too short to tell whether base put the task back since.
+        """
         history = self.store.history(known, task, self.now)
         if not any(claim.outcome == "done" for claim in history.claims):
             return False
@@ -147,12 +150,19 @@ class Desk:
             rooted = self.clone.claims.rooted(self.base, claim.base_commit)
             return rooted and back.since(claim.base_commit, task)
 
-        return in_review(counting(history, ended))
+        try:
+            return in_review(counting(history, ended))
+        except HistoryMissing:
+            return True
 
     def live(self, known: Known) -> list[str]:
-        """The tasks that have a live claim."""
+        """The tasks that have a live claim, or one that may be live by another clock than ours."""
         standing = self.store.standing(known, self.now)
-        return [task for task, c in standing.items() if isinstance(c, Claim) and self.now <= c.expires_at]
+        return [
+            task
+            for task, c in standing.items()
+            if (c.by_clock if isinstance(c, Malformed) else self.now <= c.expires_at)
+        ]
 
     def fresh(self, task: Task, agent: str, branch: str, minutes: int, epoch: int) -> dict[str, object]:
         """The fields of a new claim, without a signature."""
@@ -172,9 +182,15 @@ class Desk:
     def write(self, fields: Mapping[str, object], *, sign: bool) -> str:
         """Sign the fields if asked to, make sure that we would read them ourselves, and keep them as a blob."""
         final = {name: value for name, value in fields.items() if name != "signature"}
-        if sign:
-            final["signature"] = self._signature(final)
-        data = encode(final)
+        try:
+            if sign:
+                final["signature"] = self._signature(final)
+            data = encode(final)
+        except UnicodeEncodeError:
+            raise Refusal(
+                "a claim is UTF-8, and the agent's name or the branch's is not",
+                "Name yourself otherwise (--agent), or rename the branch: git branch -m NAME.",
+            ) from None
         task = str(final["task"])
         read = parse(data, ref=refs.claim_ref(task), oid="", standing=True, task=task, now=self.now)
         if isinstance(read, Malformed):
@@ -199,12 +215,11 @@ class Desk:
         """Whether base requires signatures."""
         return self.reader.policy.signatures == "required"
 
-    def stamp(self, known: Known, task: str, prefix: str) -> str:
+    def stamp(self, known: Known, prefix: str) -> str:
         """The stamp of now for a log entry; a millisecond later as long as there is one already."""
         moment = self.now
         while f"{prefix}{stamp(moment)}" in known.refs:
             moment += timedelta(milliseconds=1)
-        del task
         return stamp(moment)
 
 

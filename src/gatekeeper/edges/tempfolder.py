@@ -6,9 +6,12 @@ hashes, compression) they take a twentieth of the time of a whole check.
 
 from __future__ import annotations
 
+import atexit
 import os
 from contextlib import suppress
 from pathlib import Path
+
+_MADE: set[Path] = set()
 
 
 def make_folder() -> Path:
@@ -16,7 +19,16 @@ def make_folder() -> Path:
     above = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 -- the folder itself is new, private and unguessable
     path = Path(above).absolute() / f"gatekeeper-{os.urandom(8).hex()}"
     path.mkdir(mode=0o700)
+    if not _MADE:
+        atexit.register(_remove_all)
+    _MADE.add(path)
     return path
+
+
+def _remove_all() -> None:
+    """Remove what is left when the command is left early, by a signal or by an error."""
+    for path in list(_MADE):
+        remove_folder(path)
 
 
 def remove_folder(path: Path) -> None:
@@ -24,6 +36,7 @@ def remove_folder(path: Path) -> None:
     with suppress(OSError):
         _empty(os.fspath(path))
         path.rmdir()
+        _MADE.discard(path)
 
 
 def _empty(folder: str) -> None:

@@ -71,10 +71,19 @@ def absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": os.pathsep.join(folders) or os.devnull}
 
 
+_UNFINISHED: set[subprocess.Popen[bytes]] = set()
+
+
 class Running:
     """A git process that was started and is not waited for until `done`. One that nobody asks any more is ended."""
 
+    over = False
+    """Whether the command is being left: a git that is started all the same is ended at once."""
+
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, env: Mapping[str, str]) -> None:
+        _UNFINISHED.add(process)
+        if Running.over:
+            process.kill()
         self._process = process
         self._stdin = stdin
         self._env = env
@@ -89,6 +98,7 @@ class Running:
             with suppress(OSError, ValueError):  # its pipes may be closed by now
                 self._process.kill()
                 self._process.communicate()
+        _UNFINISHED.discard(self._process)
 
     def done(self, timeout: float | None = None) -> Done:
         """Wait for the process; after `timeout` seconds it is killed, which reads as status 124.
@@ -97,6 +107,7 @@ class Running:
         """
         if self._done is None:
             self._done = self._wait(timeout)
+            _UNFINISHED.discard(self._process)
         return self._done
 
     def _wait(self, timeout: float | None) -> Done:
@@ -109,6 +120,14 @@ class Running:
         if self._process.returncode == _USAGE:
             refuse_old_git(self._env)
         return Done(self._process.returncode, out, err)
+
+
+def end_all() -> None:
+    """End every git that still runs, in whatever thread: the command is left, and nobody waits for an answer any more."""
+    Running.over = True
+    for process in list(_UNFINISHED):
+        with suppress(OSError):  # it has ended by itself
+            process.kill()
 
 
 def start_git(
