@@ -123,10 +123,10 @@ def _told(world: World, question: Question) -> Question:
 
 
 def _decided(world: World, asked: Asked, question: Question) -> Verdict:
-    opening = Background(lambda: _opened(world, asked, question))
-    from gatekeeper.deciding import decide  # noqa: PLC0415 -- while git answers
+    with Background(lambda: _opened(world, asked, question), lambda made: made.clone.close()) as opening:
+        from gatekeeper.deciding import decide  # noqa: PLC0415 -- while git answers
 
-    opened = opening.result()
+        opened = opening.result()
     with opened.clone as clone:
         verdict = decide(opened.question, clone.view, clone.claims, None, clone.remote)
     _say_uncommitted(opened.looking)

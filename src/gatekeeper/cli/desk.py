@@ -35,11 +35,11 @@ def opened(
             world.cwd, world.environ, world.now, explicit=world.explicit, asked=asked, ahead=ahead
         )
 
-    background = Background(work)
-    from gatekeeper import holding  # noqa: F401, PLC0415 -- what most of these commands need, while git answers
-    from gatekeeper.edges.desk import Desk  # noqa: PLC0415
+    with Background(work, lambda opening: opening.clone.close()) as background:
+        from gatekeeper import holding  # noqa: F401, PLC0415 -- what most of these commands need, while git answers
+        from gatekeeper.edges.desk import Desk  # noqa: PLC0415
 
-    opening = background.result()
+        opening = background.result()
     desk = Desk(opening, world.environ)
     opening.clone.closing.callback(_say_unfollowed, opening)
     return desk
