@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 # The black-box cases that this project holds, by folder; they are run where they are there.
 CASES_AT ?= ../shared/cases
-CASES ?= gate protocol
+CASES ?= gate protocol lint
 
 QUIET := --quiet --quiet
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -20,7 +20,7 @@ step = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types docs docs-check wheel cases unit bench model chaos clean distclean
+.PHONY: help demo test lint types docs docs-check wheel cases unit bench model chaos newer-git clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -83,6 +83,14 @@ SEED ?= 1
 STEPS ?= 60
 chaos: $(VENV)/.dev ## kill the claim commands at every step, for SEEDS seeds of STEPS steps
 	@$(BIN)/python tests/chaos/run.py --seed $(SEED) --seeds $(SEEDS) --steps $(STEPS)
+
+SUITE ?= trixie
+newer-git: $(VENV)/.dev ## the tests of git's edges under a newer git (Debian SUITE's), with files and with reftables
+	@test -x build/newer-git/$(SUITE)/bin/git || tests/newer-git.sh build/newer-git/$(SUITE) $(SUITE)
+	@for refs in bin reftable; do \
+		PATH="$(abspath build/newer-git/$(SUITE))/$$refs:$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) \
+			tests/test_reftable.py tests/edges tests/cli tests/action tests/test_race.py || exit 1; \
+	done
 
 clean: ## remove what was built, but for the environment
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json bench-claims.json

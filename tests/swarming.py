@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from running import Ran, in_process
 
 if TYPE_CHECKING:
@@ -59,6 +61,12 @@ def git(folder: Path, *args: str, stdin: str | None = None) -> str:
     )
     assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout.rstrip("\n")
+
+
+def needs_ref_files(clone: Path) -> None:
+    """Skip the test where a clone keeps its refs in tables: no ref has a file there, or a lock, of its own."""
+    if (clone / ".git" / "reftable").is_dir():
+        pytest.skip("among reftables one lock is that of all refs: see test_reftable.py")
 
 
 def task_id(number: int) -> str:

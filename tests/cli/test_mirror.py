@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from swarming import CLAIMS, LOCKS, LOG, Swarm, git, task_id
+from swarming import CLAIMS, LOCKS, LOG, Swarm, git, needs_ref_files, task_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,7 @@ def test_a_name_in_the_way_goes_before_what_takes_its_place(two: Swarm) -> None:
 
 def test_a_ref_that_cannot_be_moved_stops_no_other_and_is_told(two: Swarm) -> None:
     a, b = two.agents
+    needs_ref_files(b.clone)
     left = b.clone / ".git" / f"{CLAIMS}{ONE}.lock"
     left.parent.mkdir(parents=True)
     left.touch()  # of a git that died
@@ -70,7 +71,7 @@ def test_a_hook_that_refuses_the_mirror_is_told_of_and_not_asked_for_ever(two: S
     hook.chmod(0o755)
     ran = two.call(b, "status", now=T20)
     assert ran.out.split()[:2] == [ONE, "active"]
-    assert "aborted by hook" in ran.err
+    assert "aborted by" in ran.err  # "hook", or of newer gits "the reference-transaction hook"
     assert len(asked.read_text().split()) < 100
     assert two.refs(b.clone) == {}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from swarming import CLAIMS, LOG, Swarm, git, task_id
+from swarming import CLAIMS, LOG, Swarm, git, needs_ref_files, task_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,7 +128,8 @@ def test_the_claims_are_on_the_upstream_of_the_default_branch(two: Swarm) -> Non
     clone = two.root / "clone9"
     git(two.root, "clone", "--quiet", "-o", "upstream", str(two.remote), str(clone))
     git(clone, "branch", "--quiet", "main")
-    git(clone, "remote", "add", "-f", "origin", str(fork))
+    git(clone, "remote", "add", "origin", str(fork))
+    git(clone, "-c", "remote.origin.followRemoteHEAD=never", "fetch", "--quiet", "origin")  # as before 2.48
     agent = two._agent(9, clone)
     assert two.call(agent, "claim", ONE, now=T0).status == 0
     assert CLAIMS + ONE in two.refs()
@@ -208,6 +209,7 @@ def test_a_base_that_the_clone_cannot_follow_is_told(two: Swarm) -> None:
     a, b = two.agents
     git(b.clone, "commit", "--quiet", "--allow-empty", "-m", "on")
     git(b.clone, "push", "--quiet", "origin", "main")
+    needs_ref_files(a.clone)
     (a.clone / ".git/refs/remotes/origin/main.lock").touch()
     ran = two.call(a, "claim", ONE, now=T0)
     assert ran.status == 0

@@ -41,6 +41,7 @@ def holding(view: View, known: str) -> Iterator[View]:
         root = b"\n".join(lines) + b"\n\n" + rest
         if root != raw.out:
             side.git("update-ref", f"refs/replace/{known}", _write(side, root))
+        _promise(side, known)
         side.env.pop("GIT_NO_REPLACE_OBJECTS", None)
         side.env["GIT_CONFIG_PARAMETERS"] = "'core.useReplaceRefs=true'"
         yield side
@@ -51,6 +52,20 @@ def _write(view: View, commit: bytes) -> str:
     if done.status:
         raise RepositoryUnreadable(f"a commit could not be written: {done.complaint}", "Is the disk full?")
     return done.out.decode().strip()
+
+
+def _promise(side: View, known: str) -> None:
+    """Mark `known` as a commit of which somebody else has the trees and parents.
+
+    Since 2.48 a filtered fetch packs anew whatever it links to that is here already, with all that is behind
+    that, and dies where it is not all here; but for what a promisor sent. `adopt` leaves this pack behind.
+    """
+    packs = side.path / "objects" / "pack"
+    packs.mkdir(parents=True, exist_ok=True)
+    done = side.git("pack-objects", "--quiet", str(packs / "known"), stdin=f"{known}\n".encode())
+    if done.status:
+        raise RepositoryUnreadable(f"a commit could not be packed: {done.complaint}", "Is the disk full?")
+    (packs / f"known-{done.out.decode().strip()}.promisor").touch()
 
 
 def adopt(view: View, side: View) -> None:

@@ -18,8 +18,11 @@ OLD = 600.0
 
 
 def left_behind(common_dir: Path) -> list[Path]:
-    """The lock files under the clone's claim refs, and that of its packed refs, that are older than `OLD`."""
-    found = [common_dir / "packed-refs.lock"]
+    """The lock files under the clone's claim refs, and of what holds all its refs, that are older than `OLD`.
+
+    Where refs are kept in tables (`extensions.refStorage=reftable`), one lock is that of every ref.
+    """
+    found = [common_dir / "packed-refs.lock", *(common_dir / "reftable").glob("*.lock")]
     for folder, _, names in os.walk(common_dir / "refs" / "swarm"):
         found += [common_dir.joinpath(folder, name) for name in names if name.endswith(".lock")]
     return sorted(path for path in found if _old(path))

@@ -95,10 +95,20 @@ def _moved(repository: Repository, changes: Sequence[RefUpdate]) -> str:
         part = parts.pop()
         done = update(repository, part) if part else None
         if done is not None and done.status:
+            if len(part) == 1 and b"dangling symref" in done.err and _undangled(repository, part[0].ref):
+                parts.append(part)
+                continue
             said, hitches = why(done), hitches + 1
             half = len(part) // 2
             parts += [part[half:], part[:half]] if half else []
     return said
+
+
+def _undangled(repository: Repository, ref: str) -> bool:
+    """Delete a symbolic ref that points at nothing: a newer git creates no ref in its place, and lists none there."""
+    target = repository.git("symbolic-ref", "--quiet", ref).out.rstrip(b"\n")
+    script = [b"option no-deref", b"symref-delete " + os.fsencode(ref), target, b""]
+    return repository.git("update-ref", "--stdin", "-z", stdin=b"\0".join(script)).status == 0
 
 
 def why(done: Done) -> str:
