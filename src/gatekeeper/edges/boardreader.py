@@ -13,7 +13,6 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatekeeper.boards.board import Board, Decision
 from gatekeeper.errors import HistoryMissing, PolicyInvalid
 from gatekeeper.model import REGULAR, State
 from gatekeeper.policy import DEFAULT, Policy
@@ -23,6 +22,7 @@ from gatekeeper.taskname import id_from_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
+    from gatekeeper.boards.board import Board
     from gatekeeper.edges.reader import Entry, Reader
 
 OPEN = (State.QUEUED, State.BLOCKED)
@@ -44,6 +44,8 @@ def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Sn
     base_policy = reader.policy
     problem, policy = _merged_policy(reader, merged)
     touched = {change.path for change in facts.changes}
+    decided = [c for c in facts.changes if reader.layout.decision(c.path) and not c.deleted]
+    reader.bring((c.path, c.new_mode, c.new_oid) for c in decided)
     trees = [(tree, _files(reader, tree)) for tree in (base_tree, merged)]
     wanted = {path for _, files in trees for path, _, _ in files}
     if POLICY_PATH not in touched:
@@ -92,7 +94,7 @@ def _files(reader: Reader, tree: str) -> list[Entry]:
 def _board(
     reader: Reader, tree: str, files: Sequence[Entry], touched: Container[bytes], wanted: Container[bytes]
 ) -> Board:
-    reader.read(oid for path, mode, oid in files if path in wanted and mode in REGULAR)
+    reader.parse_all(entry for entry in files if entry[0] in wanted)
     spots = [spot for entry in files if entry[0] in wanted and (spot := reader.spot(*entry))]
     spots += _premises(reader, files, spots)
     proposals, decisions = [], []
@@ -103,8 +105,7 @@ def _board(
             if reader.layout.proposal(path):
                 proposals.append(reader.proposal(path, mode, oid))
             elif reader.layout.decision(path):
-                text = reader.blob(oid).decode("utf-8", "replace") if mode in REGULAR else ""
-                decisions.append(Decision(path, text))
+                decisions.append(reader.decision(path, mode, oid))
     board = reader.board(reader.plans(tree), [spot.task for spot in spots], proposals)
     return board._replace(places=_places(reader, files, spots), decisions=tuple(decisions))
 
