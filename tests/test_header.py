@@ -112,7 +112,7 @@ def test_bytes_that_are_no_utf8_are_told_with_their_line() -> None:
 
 
 def test_the_largest_file_and_header() -> None:
-    room = header.MAX_FILE - len(fenced("a: b\n", ""))
+    room = header.MAX_DOCUMENT - len(fenced("a: b\n", ""))
     assert header.read_document(fenced("a: b\n", "x" * room))
     assert "larger" in defect_of(fenced("a: b\n", "x" * (room + 1))).message
     assert "longer" in defect_of(fenced("a: b\n" + "#" * header.MAX_HEADER + "\n")).message
@@ -522,3 +522,19 @@ def test_a_whole_document_is_one_mapping(text: str) -> None:
 
 def test_a_whole_document_counts_from_the_line_it_is_told() -> None:
     assert header.read_mapping("a: b\n", first_line=7).line_of("a") == 7
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_the_weight_of_a_header_is_no_less_than_what_it_holds(name: str) -> None:
+    data = fenced(BOMBS[name][: header.MAX_HEADER - 16] + "\n")
+    assert header.weight(data) >= BOMBS[name].count("a:")
+    start = time.process_time()
+    refusal(lambda: header.read_document(data))
+    assert time.process_time() - start < 0.1 + header.weight(data) * 20e-6
+
+
+def test_the_weight_ends_where_the_header_does() -> None:
+    short = header.weight(b"---\na: b\n---\n")
+    assert header.weight(b"---\na: b\n---\n" + b"a, " * 1000) == short
+    assert header.weight(b"---\na: b\n---x: y\n" + b"a, " * 1000 + b"\n---\r\n") > short + 1000
+    assert header.weight(b"") == header.weight(b"no header, none, none") < short

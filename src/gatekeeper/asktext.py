@@ -23,8 +23,9 @@ def only_appended(base: str, new: str) -> bool:
     """Whether `new` is `base` with something behind it, so that no parser is needed to know base is all there.
 
     Markdown is read from the top: what stands behind a blank line changes nothing above it, but for
-    a link definition (`]:`). Where base ends in a comment, as templates do, the comment may give
-    way: outside fences and HTML it shows nothing. False means only that a parser has to look.
+    a link definition (`]:`) and the end of a comment; footnotes are shown behind all else. Where base
+    ends in a comment, as templates do, the comment may give way: outside fences and HTML it shows
+    nothing. False means only that a parser has to look.
     """
     if _continues(base.rstrip(" \t\n"), new):
         return True
@@ -38,7 +39,7 @@ def only_appended(base: str, new: str) -> bool:
 
 def _continues(kept: str, new: str) -> bool:
     """Whether `new` begins with `kept`, and goes on in a way that does not reach back into it."""
-    if not new.startswith(kept):
+    if not new.startswith(kept) or "[^" in kept or "<!--" in kept.rpartition("-->")[2]:
         return False
     rest = new[len(kept) :]
     if not rest.strip(" \t\n"):

@@ -20,9 +20,11 @@ from yaml.resolver import Resolver
 from gatekeeper.model import Defect
 from gatekeeper.text import quoted
 
-MAX_FILE = 1024 * 1024
-"""Bytes of the largest file that is read."""
-MAX_HEADER = 256 * 1024
+MAX_FILE = 512 * 1024
+"""Bytes of the largest YAML file that is read; a manifest of twenty thousand tasks is smaller."""
+MAX_DOCUMENT = 256 * 1024
+"""Bytes of the largest file with front matter that is read."""
+MAX_HEADER = 64 * 1024
 """Characters of the longest front matter that is read."""
 MAX_DEPTH = 32
 """How deep lists and mappings may be nested."""
@@ -30,6 +32,11 @@ MAX_DEPTH = 32
 UNREADABLE = "GK201"
 DUPLICATE = "GK202"
 
+# What a value, a key or a list takes at least one of; and how many values' time a file takes besides.
+_SEPARATORS = b",:?-[{\n"
+_PER_FILE = 60
+
+_CLOSING = re.compile(rb"\n---[ \t]*\r?(?:\n|\Z)")
 _FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 # YAML 1.1 ends a line at NEL, U+2028 and U+2029 and skips a BOM at the start of any line: a
 # second key could hide behind what an editor shows as one line.
@@ -132,10 +139,19 @@ class StrictHandler(BaseHandler):
         return _load(fm, 2, fenced=True)
 
 
-def decode(data: bytes) -> str:
+def weight(data: bytes) -> int:
+    """About how many values' time it takes to read a file's front matter: never fewer than it holds."""
+    closing = _CLOSING.search(data, 3)
+    head = data[: closing.start() if closing else 0]
+    if len(head) > 4 * MAX_HEADER:  # too long for any reader
+        return _PER_FILE
+    return _PER_FILE + sum(map(head.count, _SEPARATORS))
+
+
+def decode(data: bytes, most: int = MAX_FILE) -> str:
     """A file's bytes as text, without a byte order mark. Raises HeaderError (size, not UTF-8)."""
-    if len(data) > MAX_FILE:
-        raise HeaderError(UNREADABLE, f"the file is larger than {MAX_FILE // 1024} KiB", 1)
+    if len(data) > most:
+        raise HeaderError(UNREADABLE, f"the file is larger than {most // 1024} KiB", 1)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as err:
@@ -147,7 +163,7 @@ def decode(data: bytes) -> str:
 
 def read_document(data: bytes) -> Document:
     """A Markdown file's header and body. Raises HeaderError."""
-    text = decode(data)
+    text = decode(data, MAX_DOCUMENT)
     handler = StrictHandler()
     head, body = handler.split(text)
     header = handler.load(head)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gatekeeper.asktext import lines, plainly_kept, unticked
-from gatekeeper.mdblocks import AROUND, MARK, Block, Definitions, UnreadableError, read
+from gatekeeper.mdblocks import AROUND, MARK, Block, Definitions, read
+from gatekeeper.mdparser import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -11,9 +11,8 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.asktext import lines
-from gatekeeper.mdblocks import UnreadableError
-from gatekeeper.mdlinks import block_tokens, inline_tokens, parser_faults
-from gatekeeper.rawhtml import _COMMENT_END, _TAG, RAW
+from gatekeeper.mdparser import UnreadableError, block_tokens, inline_tokens, parser_faults
+from gatekeeper.rawhtml import COMMENT_END, RAW, TAG
 from gatekeeper.slugs import Slugs, slug
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class _Page:
             start = html.find("<", at)
             start = len(html) if start < 0 else start
             self._write(unescape(html[at:start]))
-            tag = _TAG.match(html, start)
+            tag = TAG.match(html, start)
             if tag is not None:
                 self._tag(tag)
                 at = _behind(html, tag)
@@ -141,7 +140,7 @@ def _behind(html: str, tag: re.Match[str]) -> int:
 def _skipped(html: str, start: int) -> int:
     """Behind a comment, a declaration, or a `<` that is text."""
     if html.startswith("<!--", start):
-        end = _COMMENT_END.search(html, start + 4)
+        end = COMMENT_END.search(html, start + 4)
         return end.end() if end else len(html)
     if html.startswith(("<!", "<?"), start):
         end_at = html.find(">", start)

@@ -9,27 +9,17 @@ text. List markers and tick boxes are no part of it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.rawhtml import Html, TooDeepError
+from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults, refuse_doubts, spend_marks
+from gatekeeper.rawhtml import CONTAINERS, Html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
-
-# markdown-it's time grows with these, not with the text's length alone; together they keep one
-# body near a second, and no honest task comes near them.
-MAX_BODY = 1024 * 1024
-MAX_LINES = 20_000
-MAX_CONTAINERS = 30_000
-MAX_PIPES = 60_000
-MAX_PIPES_IN_LINE = 1_000
-MAX_MARKS = 20_000
 
 MARK = "\x02"
 """Stands before structure in a key; a body's own is replaced, so that no text can pass for structure."""
@@ -37,19 +27,13 @@ AROUND = "\x03"
 """Stands between a line's surroundings and structure, and its text."""
 
 _RESERVED = {ord(MARK): "\ufffd", ord(AROUND): "\ufffd"}
-_CONTAINERS = re.compile(r"^(?:[ \t]*+(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))+", re.MULTILINE)
-_MARKS = re.compile(r"[\[\]*_`<&\\~]")
 _BLANKS = re.compile(r"[ \t\n]+")
 _BOX = re.compile(r"\[[ xX]\](?: |$)")
-_NOTE = re.compile(r"^[ \t]*\[\^[^\]\s]+\]:", re.MULTILINE)
 _URL = re.compile(r"https?://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
 # GitHub strikes out between single tildes, too, and sets what stands between `$$` as a formula.
 _TOGGLES = re.compile(r"(?<!~)~(?!~)|\$\$")
+_NOTED = re.compile(r"\[\^([^\[\]]+)\]")
 _WRAPS = {"em": "*", "strong": "**", "s": "~~", "link": "["}
-
-
-class UnreadableError(ValueError):
-    """A body that can't be read as Markdown within bounds; the text says why, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,70 +60,62 @@ Definitions = frozenset[tuple[str, str, str]]
 
 def read(body: str) -> tuple[list[Block], Definitions]:
     """The leaves of a body with LF line ends, and its link definitions. Raises UnreadableError."""
-    _refuse_too_much(body)
-    env: dict[str, Any] = {}
-    try:
-        tokens = _parser().parse(body.translate(_RESERVED), env)
-        marks = sum(len(_MARKS.findall(t.content)) for t in tokens if t.type in ("inline", "html_block"))
-        _limit(marks, MAX_MARKS, "marks outside code blocks")
-        blocks = list(_Reader(env).blocks(tokens))
-    except (UnreadableError, TooDeepError) as err:
-        raise UnreadableError(str(err)) from None
-    except Exception as err:  # noqa: BLE001 -- a parser's own fault must never read as "all is there"
-        raise UnreadableError(f"the Markdown parser gave up ({type(err).__name__})") from None
+    with parser_faults():
+        tokens, env = block_tokens(body.translate(_RESERVED))
+        refuse_doubts(env)
+        tokens = _as_rendered(tokens)
+        reader = _Reader(tokens, env)
+        blocks = list(reader.blocks())
+        if reader.html.unclosed:
+            blocks = list(_Reader(tokens, env, frozenset(reader.html.unclosed)).blocks())
     found = env.get("references", {}).items()
     return blocks, frozenset((label, ref["href"], ref["title"]) for label, ref in found)
 
 
-@cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 -- 35 ms that most checks need not spend
-
-    # Inline text is parsed leaf by leaf, once it is known how much of it there is.
-    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("inline")
-
-
-def _refuse_too_much(text: str) -> None:
-    _limit(len(text), MAX_BODY, "characters")
-    _limit(text.count("\n"), MAX_LINES, "lines")
-    _limit(text.count("|"), MAX_PIPES, "vertical bars")
-    _limit(max(line.count("|") for line in text.split("\n")), MAX_PIPES_IN_LINE, "vertical bars in a line")
-    nested = (found.group() for found in _CONTAINERS.finditer(text))
-    _limit(sum(g.count(">") + len(g.split()) for g in nested), MAX_CONTAINERS, "list markers and quote marks")
+def _as_rendered(tokens: Sequence[Token]) -> list[Token]:
+    """A document's tokens as they are shown: the footnotes behind all else."""
+    shown: list[Token] = []
+    notes: list[Token] = []
+    depth = 0
+    for token in tokens:
+        note = token.type.startswith("footnote")
+        depth += token.nesting if note else 0
+        (notes if depth or note else shown).append(token)
+    return shown + notes
 
 
-def _limit(count: int, most: int, what: str) -> None:
-    if count > most:
-        raise UnreadableError(f"it holds {count} {what}, and at most {most} are read")
+def _label(note: Token) -> str:
+    return str(note.meta["label"]).casefold()
 
 
 class _Reader:
     """markdown-it's tokens → leaves; holds what stands around the next one."""
 
-    def __init__(self, env: dict[str, Any]) -> None:
+    def __init__(
+        self, tokens: Sequence[Token], env: dict[str, Any], shown: frozenset[int] = frozenset()
+    ) -> None:
+        self.tokens = tokens
         self.env = env
-        self.html = Html()
+        self.labels = {_label(token) for token in tokens if token.type == "footnote_open"}
+        self.html = Html(shown)
         self.quotes = 0
         self.level = 0
         self.at_item = False
+        self.tight = False
         self.cell = ""
         self.cells: list[tuple[str, _Run]] = []
         self.end = 0
-        self.in_note = False
-        every = [
-            *env.get("references", {}).items(),
-            *((r["label"], r) for r in env.get("duplicate_refs", ())),
-        ]
-        self.notes = sorted(ref["map"][1] for label, ref in every if label.startswith("^"))
+        self.notes: list[str] = []
+        self.known: Counter[str] = Counter()
 
-    def blocks(self, tokens: Sequence[Token]) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """The leaves in order."""
-        for token in tokens:
+        for token in self.tokens:
             kind = token.type
-            if kind.startswith("blockquote"):
-                self.quotes += token.nesting
-            elif kind == "list_item_open":
-                self.at_item = True
+            if token.tag in CONTAINERS:
+                self.container(token)
+            elif kind == "paragraph_open":
+                self.tight = token.hidden
             elif kind == "heading_open":
                 self.level = int(token.tag[1])
             elif kind in ("th_open", "td_open"):
@@ -152,12 +128,32 @@ class _Reader:
             elif kind in ("inline", "fence", "code_block", "html_block", "hr"):
                 yield self.leaf(token)
                 self.level = 0
-                self.at_item = False
+                self.at_item = self.tight = False
+            elif kind.startswith("footnote"):
+                self.note(token)
+
+    def container(self, token: Token) -> None:
+        """A list, an item of one, a quote or a table begins or ends."""
+        self.quotes += token.nesting if token.tag == "blockquote" else 0
+        self.at_item = self.at_item or token.type == "list_item_open"
+        if token.nesting > 0:
+            self.html.enter(token.tag)
+        else:
+            self.html.leave()
+
+    def note(self, token: Token) -> None:
+        """A footnote begins or ends. Of two with one label GitHub shows the first."""
+        if token.nesting < 0:
+            self.notes.pop()
+            return
+        label = _label(token)
+        self.known[label] += 1
+        self.notes.append(f"{MARK}[^{label}]{self.known[label]}")
 
     def leaf(self, token: Token) -> Block:
         """One leaf that is no table's."""
         start, end = token.map or (self.end, self.end)
-        lead = self.lead(token.type, start, token.content)
+        lead = self.lead(token.type)
         self.end = end
         hidden = self.html.hidden
         if token.type in ("inline", "html_block"):
@@ -180,7 +176,7 @@ class _Reader:
         """A table's row as one line."""
         cells, self.cells = self.cells, []
         start = cells[0][1].start if cells else self.end
-        lead = self.lead("row", start, "")
+        lead = self.lead("row")
         self.end = start + 1
         text = f" {MARK}| ".join(" ".join(text for _, text in run.lines) for _, run in cells)
         around = "".join(run.began for _, run in cells) + lead + MARK + "".join(tag for tag, _ in cells)
@@ -191,46 +187,40 @@ class _Reader:
 
     def run(self, token: Token) -> _Run:
         """The inline text or raw HTML of a token, read with what is open around it."""
-        run = _Run(self.html, boxed=self.at_item, start=token.map[0] if token.map else self.end)
+        run = _Run(self.html, self.labels, boxed=self.at_item, start=token.map[0] if token.map else self.end)
+        if not token.content:  # rows filled up to the table's width come by the ten thousand
+            return run
         if token.type == "html_block":
+            if token.children is None:
+                spend_marks(token.content, self.env)
+                token.children = []
             run.raw(token.content)
         else:
-            depth = self.html.depth()
-            children: list[Token] = []
-            if token.content:  # rows filled up to the table's width come by the ten thousand
-                parser = _parser()
-                parser.inline.parse(token.content, parser, self.env, children)
-            run.feed(children)
-            self.html.end_block(depth)
+            within = "td" if self.cell else "" if self.tight else "p"
+            if within:  # in a list without blank lines a paragraph is no element of its own
+                self.html.enter(within)
+            if not token.children:
+                token.children = inline_tokens(token.content, self.env)
+            run.feed(token.children or ())
+            if within:
+                self.html.leave()
         run.end_line()
         return run
 
-    def lead(self, kind: str, start: int, content: str) -> str:
+    def lead(self, kind: str) -> str:
         """What a leaf's structure puts before each of its lines."""
-        self.in_note = self.notes_on(kind, start, content)
-        lead = f"{MARK}>" * self.quotes + f"{MARK}^" * self.in_note
+        lead = f"{MARK}>" * self.quotes + "".join(self.notes)
         if self.level:
             lead += f"{MARK}{'#' * self.level}"
         return lead + {"code_block": f"{MARK}:", "html_block": f"{MARK}<"}.get(kind, "")
-
-    def notes_on(self, kind: str, start: int, content: str) -> bool:
-        """Whether GitHub takes a leaf for part of a footnote, which it moves away, or drops if nobody refers to it."""
-        index = bisect_right(self.notes, start)
-        last = self.notes[index - 1] if index else -1
-        if kind == "code_block":  # what is indented goes on with the note, blank lines or not
-            return self.in_note or last > self.end
-        if kind == "row":
-            return last == start or self.in_note
-        if kind in ("inline", "html_block"):
-            return last == start or _NOTE.search(content) is not None
-        return False
 
 
 class _Run:
     """One stretch of inline text → its shown lines, each with its surroundings."""
 
-    def __init__(self, html: Html, *, boxed: bool, start: int) -> None:
+    def __init__(self, html: Html, notes: Collection[str], *, boxed: bool, start: int) -> None:
         self.html = html
+        self.notes = notes
         self.boxed = boxed
         self.start = start
         self.began = self.around = html.around
@@ -271,13 +261,19 @@ class _Run:
         """Text, if it is shown."""
         if self.html.hidden:
             return
-        self.parts.append(content)
+        self.parts.append(self.noted(content) if "[^" in content else content)
         self.words.append(content)
         self.bare.append(content)
         for found in _TOGGLES.findall(content):
             self.toggled[found] = not self.toggled.get(found, False)
         if content.strip():
             self.filled = self.worded = True
+
+    def noted(self, content: str) -> str:
+        """Text with its references to footnotes marked. What one takes more than a line for GitHub does not show."""
+        if "[^" in _NOTED.sub("", content):
+            self.toggled["[^"] = True
+        return _NOTED.sub(lambda found: MARK * (found[1].casefold() in self.notes) + found.group(), content)
 
     def raw(self, content: str) -> None:
         """Raw HTML: its text, line by line, and its tags."""

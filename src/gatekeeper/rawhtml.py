@@ -5,7 +5,9 @@ The gate asks whether a reader still sees a line (CONTRACT 5, GK134). Comments, 
 but not as it was shown before. So `Html` follows which elements are open, as an HTML parser
 would, and gives each line its surroundings: equal surroundings, equal text. Where browsers'
 repair of broken HTML has no short description, an element is taken to stay open: then lines
-after it differ from what they were, which asks a person to look.
+after it differ from what they were, which asks a person to look. `<script>` and its like are read
+as any element is: GitHub shows their tags as text, other pages hide what is in them, and either
+way all that is read here as open is accounted for.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+from gatekeeper.mdparser import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,16 +30,22 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+CONTAINERS = _names("blockquote li ol table ul")
+"""Elements that Markdown makes around paragraphs, rows or each other."""
+
 VOID = _names("area base br col embed hr img input link meta param source track wbr")
 """Elements that hold nothing."""
 
 RAW = _names("iframe noembed noframes noscript plaintext script style textarea title xmp")
-"""Elements whose content is no HTML; only their own end tag ends it."""
+"""Elements whose content a browser takes for no HTML."""
 
 UNSEEN = RAW | _names("audio canvas datalist dialog math object select svg template video")
 """Elements whose content a page does not show as text."""
 
-LASTING = _names("a b big code em font i math nobr s small strike strong svg tt u")
+FOREIGN = _names("math svg")
+"""Elements of other languages than HTML."""
+
+LASTING = FOREIGN | _names("a b big code em font i nobr s small strike strong tt u")
 """Formatting elements, which a parser opens again behind the block that ends them, and foreign ones."""
 
 IMPLIED = _names("dd dt li optgroup option p rb rp rt rtc tbody td tfoot th thead tr")
@@ -49,151 +59,194 @@ SPECIAL = IMPLIED | _names("""
 """)
 """Elements that an end tag of another, ordinary element does not close."""
 
-# A tag as HTML reads it: a quote counts only behind `=`. Every repetition is possessive, so that
-# a tag that never ends is found out in one pass.
-_TAG = re.compile(
-    r"""<(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*+)
+_WALLS = RAW | _names("""
+    applet body button caption colgroup form frameset head html li marquee object ol select table tbody td
+    template tfoot th thead tr ul
+""")
+"""Elements that may keep what Markdown closes from being closed."""
+
+_FREE = SPECIAL - RAW - _names("optgroup option rb rp rt rtc")
+"""Elements whose end tags close what stands open in them, if that is one whose end tag may be left out."""
+
+# A tag as HTML reads it: a quote counts only behind `=`, and blanks are these five. Every repetition
+# is possessive, so that a tag that never ends is found out in one pass.
+TAG = re.compile(
+    r"""<(?P<end>/?)(?P<name>[A-Za-z][^\x20\t\n\f\r/>]*+)
     (?P<rest>(?:
-        [\s/]++
-      | [^\s/>][^\s/>=]*+ (?: \s*+=\s*+ (?: "[^"]*+" | '[^']*+' | [^\s>"'][^\s>]*+ | (?=>) ) | (?!\s*+=) )
+        [\x20\t\n\f\r/]++
+      | [^\x20\t\n\f\r/>][^\x20\t\n\f\r/>=]*+
+        (?: [\x20\t\n\f\r]*+=[\x20\t\n\f\r]*+
+            (?: "[^"]*+" | '[^']*+' | [^\x20\t\n\f\r>"'][^\x20\t\n\f\r>]*+ | (?=>) )
+          | (?![\x20\t\n\f\r]*+=) )
     )*+)>""",
     re.VERBOSE,
 )
+"""A whole tag: whether it is an `end` tag, its `name`, and the `rest` before the `>`."""
+
 _HIDING = re.compile(
     r"""(?:^|[\s/"'])(?:hidden(?=[\s/=>]|$)|style\s*=[^>]*(?:display\s*:\s*none|visibility\s*:\s*hidden))""",
     re.IGNORECASE,
 )
-_COMMENT_END = re.compile(r"--!?>")
+COMMENT_END = re.compile(r"--!?>")
+"""Where HTML ends a comment."""
+
+_MARKUP = re.compile(r"<(?=[A-Za-z!?/])")
+_NAMED = re.compile(r"</?[A-Za-z]")
+_ENDLESS = ""
+"""The name of what opens where a tag never ends; nothing closes it."""
 
 
-class TooDeepError(ValueError):
-    """More elements are open than any honest text leaves open."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """An open element; `around` and `hidden` hold for all that stands in it, outer elements counted in."""
+    """An open element; `around` and `hidden` hold for all that stands in it, outer elements counted in.
+
+    `number` is which of the document's elements it is.
+    """
 
     name: str
     written: str
+    number: int
     hides: bool
     around: str
     hidden: bool
 
 
 class Html:
-    """Which elements are open, as one piece of raw HTML after another is read."""
+    """Which elements are open, as one piece of raw HTML after another is read.
 
-    def __init__(self) -> None:
+    An element that hides what is in it does so only where its own end tag closes it, so that a mere
+    `<select>` in a sentence takes nothing away. That is known at the end alone: `unclosed` holds the
+    numbers of those that were not, and a second `Html` is told them as `shown`.
+    """
+
+    def __init__(self, shown: frozenset[int] = frozenset()) -> None:
         self.open: list[_Open] = []
-        self._ends_with: str | None = None  # "-->" in a comment, "" in a tag that never ends
+        self.unclosed: set[int] = set()
+        self._shown = shown
+        self._count = 0
+        self._in_comment = False
+        self._made: list[_Open | None] = []
 
     @property
     def hidden(self) -> bool:
         """Whether text that stands here is not shown."""
-        return self._ends_with is not None or bool(self.open and self.open[-1].hidden)
+        return self._in_comment or bool(self.open and self.open[-1].hidden)
 
     @property
     def around(self) -> str:
         """What stands around the text here: empty, or a digest of the open elements as written."""
         return self.open[-1].around if self.open else ""
 
-    def depth(self) -> int:
-        """How many elements are open; `end_block` takes it back."""
-        return len(self.open)
+    def enter(self, name: str) -> None:
+        """Begin an element that Markdown itself makes: it makes no difference to the text in it."""
+        if self._in_comment:
+            self._made.append(None)
+            return
+        hidden = bool(self.open and self.open[-1].hidden)
+        made = _Open(name, "", 0, hides=False, around=self.around, hidden=hidden)
+        self._made.append(made)
+        self.open.append(made)
 
-    def end_block(self, depth: int) -> None:
-        """End a paragraph that began at `depth`: ordinary elements end with it, unless one opened a block."""
-        inner = self.open[depth:]
-        if inner and not any(element.name in SPECIAL for element in inner):
-            self._keep(depth, [element for element in inner if element.name in LASTING])
+    def leave(self) -> None:
+        """End it, unless HTML has done so before; and with it what was opened in it, if that is nothing strange."""
+        made = self._made.pop()
+        index = next((at for at, element in enumerate(self.open) if element is made), None)
+        if made is None or index is None:
+            return
+        above = self.open[index + 1 :]
+        walls = _WALLS if made.name in CONTAINERS else SPECIAL
+        if self._in_comment or any(element.name in walls or element.name == _ENDLESS for element in above):
+            self._keep(index, above)
+        else:
+            self._keep(index, [e for e in above if e.name in LASTING and made.name != "td"])
 
     def read(self, raw: str) -> Iterator[tuple[str, bool]]:
-        """The shown parts of a piece of raw HTML, each with whether it is a tag; raises TooDeepError.
+        """The shown parts of a piece of raw HTML, each with whether it is a tag; raises UnreadableError.
 
         Text is given as written, a tag on one line. The state holds for the part just given.
         """
         at = self._resume(raw)
         while at < len(raw):
-            start = self._next(raw, at)
+            found = _MARKUP.search(raw, at)
+            start = found.start() if found else len(raw)
             if start > at and not self.hidden:
                 yield raw[at:start], False
             if start == len(raw):
                 return
-            tag = _TAG.match(raw, start)
+            tag = TAG.match(raw, start)
             if tag is not None:
                 at = tag.end()
                 before = self.hidden
                 self._step(tag)
                 if not (before or self.hidden):
                     yield " ".join(tag.group().split()), True
+            elif _NAMED.match(raw, start):  # it goes on into whatever the page holds next
+                self._element(_ENDLESS, raw[start:], hides=True)
+                return
             else:
                 at = self._skip(raw, start)
 
-    def _next(self, raw: str, at: int) -> int:
-        """Where the next markup begins, the text's length where there is none."""
-        if self.open and self.open[-1].name in RAW:
-            end = re.compile(rf"</{re.escape(self.open[-1].name)}(?=[\s/>])", re.IGNORECASE).search(raw, at)
-            return len(raw) if end is None else end.start()
-        found = re.compile(r"<(?=[A-Za-z!?/])").search(raw, at)
-        return len(raw) if found is None else found.start()
-
     def _resume(self, raw: str) -> int:
-        """Where reading goes on: behind the end of what an earlier piece left open."""
-        if self._ends_with is None:
-            return 0
-        end = _COMMENT_END.search(raw) if self._ends_with else None
-        if end is None:
-            return len(raw)
-        self._ends_with = None
-        return end.end()
+        """Where reading goes on: behind the end of a comment that an earlier piece left open."""
+        return self._comment(raw, 0) if self._in_comment else 0
+
+    def _comment(self, raw: str, start: int) -> int:
+        """Behind the end of a comment; one that does not end hides what follows."""
+        end = COMMENT_END.search(raw, start)
+        self._in_comment = end is None
+        return end.end() if end else len(raw)
 
     def _skip(self, raw: str, start: int) -> int:
-        """Behind a comment, a declaration or an instruction; what does not end hides what follows."""
-        if raw.startswith("<!--", start):
-            if raw.startswith((">", "->"), start + 4):
-                return raw.index(">", start) + 1
-            end = _COMMENT_END.search(raw, start + 4)
-            if end is None:
-                self._ends_with = "-->"
-                return len(raw)
-            return end.end()
-        closing = next((c for o, c in (("<?", "?>"), ("<![CDATA[", "]]>")) if raw.startswith(o, start)), ">")
-        named = re.compile(r"</?[A-Za-z]").match(raw, start)
-        end_at = -1 if named else raw.find(closing, start + 2)
-        if end_at < 0:
-            self._ends_with = ""
+        """Behind a comment, or a declaration, an instruction or the like: to HTML those end at the first `>`."""
+        if raw.startswith("<!--", start) and not raw.startswith((">", "->"), start + 4):
+            return self._comment(raw, start + 4)
+        end = raw.find(">", start + 2)
+        foreign = raw.startswith("<![CDATA[", start) and any(e.name in FOREIGN for e in self.open)
+        if end < 0 or foreign:
+            self._element(_ENDLESS, raw[start:], hides=True)
             return len(raw)
-        return end_at + len(closing)
+        return end + 1
 
     def _step(self, tag: re.Match[str]) -> None:
-        name = tag["name"].lower()
+        name = tag["name"].encode().lower().decode()  # ASCII's letters alone
+        if not tag["end"] and (name in SPECIAL or name == "hr"):  # what may end a paragraph before its end
+            self.open = [element for element in self.open if element.name != "p" or element.number]
         if tag["end"]:
             self._close(name)
         elif name not in VOID:
-            if len(self.open) >= MAX_OPEN:
-                raise TooDeepError(f"more than {MAX_OPEN} HTML elements are open")
             hides = name in UNSEEN or _HIDING.search(tag["rest"]) is not None
-            self._push(name, " ".join(tag.group().split()), hides)
+            self._element(name, " ".join(tag.group().split()), hides=hides)
 
-    def _push(self, name: str, written: str, hides: bool) -> None:
+    def _element(self, name: str, written: str, *, hides: bool) -> None:
+        """Open an element that a tag begins."""
+        if len(self.open) >= MAX_OPEN:
+            raise UnreadableError(f"more than {MAX_OPEN} HTML elements are open")
+        self._count += 1
+        if hides:
+            self.unclosed.add(self._count)
+        self._push(name, written, self._count, hides and self._count not in self._shown)
+
+    def _push(self, name: str, written: str, number: int, hides: bool) -> None:
         around = blake2b(f"{self.around} {written}".encode(), digest_size=8).hexdigest()
         hidden = hides or bool(self.open and self.open[-1].hidden)
-        self.open.append(_Open(name, written, hides, around, hidden))
+        self.open.append(_Open(name, written, number, hides, around, hidden))
 
     def _close(self, name: str) -> None:
         """Close the nearest element of that name, if the end tag reaches it."""
         for index in range(len(self.open) - 1, -1, -1):
             element = self.open[index]
             if element.name == name:
+                self.unclosed.discard(element.number)
                 above = self.open[index + 1 :]
                 self._keep(index, [e for e in above if e.name in LASTING])
                 return
-            if element.name in SPECIAL and not (name in SPECIAL and element.name in IMPLIED):
+            if element.name == _ENDLESS or (
+                element.name in SPECIAL and not (name in _FREE and element.name in IMPLIED)
+            ):
                 return
 
     def _keep(self, depth: int, rest: list[_Open]) -> None:
         """Close all above `depth` but `rest`."""
         del self.open[depth:]
         for element in rest:
-            self._push(element.name, element.written, element.hides)
+            self._push(element.name, element.written, element.number, element.hides)

@@ -14,7 +14,6 @@ from collections import defaultdict
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from gatekeeper.boards.board import Board, Decision
 from gatekeeper.edges.linktree import all_paths, linker, of_task
 from gatekeeper.errors import HistoryMissing, PolicyInvalid
 from gatekeeper.model import REGULAR, State
@@ -25,6 +24,7 @@ from gatekeeper.taskname import day_of, id_from_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
+    from gatekeeper.boards.board import Board
     from gatekeeper.edges.reader import Entry, Reader
     from gatekeeper.linking import Linker
     from gatekeeper.model import Change
@@ -41,6 +41,7 @@ _OWN_ID = re.compile(
     rb"id: (?P<id>T-[0-9]{8}-[0-9a-f]{8})\r?\n(?=[a-z-])"
 )
 _NO_STRAYS = (b"readme.md", b".gitkeep", b".keep", b".gitignore", b".gitattributes")
+_BATCH = 50  # tasks that are read between two looks at how far it has come
 _FEW = 8  # files whose last move is looked up one by one
 
 
@@ -66,6 +67,8 @@ def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Sn
     problem, policy = _merged_policy(reader, merged)
     base = facts.question.base.commit or ""
     changed = {change.path for change in facts.changes}
+    decided = [c for c in facts.changes if reader.layout.decision(c.path) and not c.deleted]
+    reader.bring((c.path, c.new_mode, c.new_oid) for c in decided)
     trees = [(tree, _files(reader, tree)) for tree in (base_tree, merged)]
     touched: Container[bytes] = changed
     wanted: Container[bytes] = {path for _, files in trees for path, _, _ in files}
@@ -190,9 +193,12 @@ def board_of(
     look: Linker | None = None,
 ) -> Board:
     """The part of a board that is wanted: tasks at the paths in `wanted`, proposals and decisions in `touched`."""
-    reader.read(oid for path, mode, oid in files if path in wanted and mode in REGULAR)
     asked = [entry for entry in files if entry[0] in wanted]
-    spots = [spot for entry in watch(asked, "reading tasks") if (spot := reader.spot(*entry))]
+    reader.fetch(oid for _, mode, oid in asked if mode in REGULAR)
+    batches = [asked[start : start + _BATCH] for start in range(0, len(asked), _BATCH)]
+    for batch in watch(batches, "reading tasks"):
+        reader.parse_all(batch)
+    spots = [spot for entry in asked if (spot := reader.spot(*entry))]
     spots += _premises(reader, files, spots)
     proposals, decisions = [], []
     for folder in (reader.layout.proposals, reader.layout.decisions):
@@ -202,8 +208,7 @@ def board_of(
             if reader.layout.proposal(path):
                 proposals.append(reader.proposal(path, mode, oid))
             elif reader.layout.decision(path):
-                text = reader.blob(oid).decode("utf-8", "replace") if mode in REGULAR else ""
-                decisions.append(Decision(path, text))
+                decisions.append(reader.decision(path, mode, oid))
     board = reader.board(reader.plans(tree), [spot.task for spot in spots], proposals)
     look = look or linker(reader, tree)
     return board._replace(

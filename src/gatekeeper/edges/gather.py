@@ -99,7 +99,7 @@ class Gatherer(Reader):
             self._mended_policy(changes, merged, broken)
         root = self.layout.root
         touched = [c for c in changes if c.path.startswith(root) and self._reads(c)]
-        self.read(oid for change in touched for oid in self._sides(change))
+        self._take(touched)
         moves = self._moves(touched)
         finished = tuple(self._finished(moves, {change.path for change in touched}))
         people = People(self.question, self.policy, self.forge)
@@ -170,10 +170,13 @@ class Gatherer(Reader):
         new_proposal = self.layout.proposal(change.path) and not change.deleted
         return self.layout.place(change.path) is not None or new_proposal
 
-    @staticmethod
-    def _sides(change: Change) -> Iterable[str]:
-        pairs = ((change.old_mode, change.old_oid), (change.new_mode, change.new_oid))
-        return [oid for mode, oid in pairs if mode in REGULAR]
+    def _take(self, touched: Sequence[Change]) -> None:
+        """Parse both sides of the board's files that the change touches; what it brings within bounds."""
+        old = [(c.path, c.old_mode, c.old_oid) for c in touched if not c.added]
+        new = [(c.path, c.new_mode, c.new_oid) for c in touched if not c.deleted]
+        self.fetch(oid for _, mode, oid in (*old, *new) if mode in REGULAR)
+        self.bring(new)
+        self.parse_all([*old, *new])
 
     def _moves(self, touched: Sequence[Change]) -> list[Move]:
         """Every task that the change touches, with its places on both sides."""

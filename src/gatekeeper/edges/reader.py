@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gatekeeper import boards
-from gatekeeper.boards.board import Board, ProposalFile
+from gatekeeper import boards, header
+from gatekeeper.boards.board import Board, Decision, ProposalFile
 from gatekeeper.model import FOLDER, REGULAR, Defect, State, Task
 from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 Entry = tuple[bytes, int, str]
 """A path in a tree, its mode and its object name."""
 
+MAX_BROUGHT = 32 * 1024 * 1024
+"""Bytes of the board's files that one change may bring; what goes beyond is unreadable."""
+MAX_WEIGHT = 600_000
+"""Their `header.weight`: some two seconds' time, or five thousand usual tasks."""
+
 _MANY = 100  # tasks that git is asked for by their names
+_WEIGHT_OF_MARK = 20  # in a decision, which is read as Markdown
+_BATCH = 50  # files whose bytes are held at once
+_TOO_MUCH = "this change brings more of the board than is read in one go"
 
 
 class PlanFiles(NamedTuple):
@@ -66,13 +74,70 @@ class Reader:
         self._blobs: dict[str, bytes | None] = {}
         self._named: dict[tuple[str, str], list[Entry]] = {}
         self._parsed: dict[tuple[bytes, str], Task] = {}
+        self._parsed_proposals: dict[tuple[bytes, str], ProposalFile] = {}
+        self._brought: set[tuple[bytes, str]] = set()  # what was not yet weighed of what the change brings
+        self._refused: dict[tuple[bytes, str], str] = {}
+        self._bytes_left = MAX_BROUGHT
+        self._weight_left = MAX_WEIGHT
+
+    def fetch(self, oids: Iterable[str]) -> None:
+        """Have blobs here, in one go, where a remote is asked for what the clone lacks."""
+        if self._fetch_blobs is not None:
+            self._fetch_blobs(dict.fromkeys(oids))
+
+    def bring(self, entries: Iterable[Entry]) -> None:
+        """Take files for those that a change brings, of which so much is read and no more: it is hostile.
+
+        A large one is refused unread.
+        """
+        regular = [(path, oid) for path, mode, oid in entries if mode in REGULAR]
+        oids = dict.fromkeys(oid for _, oid in regular)
+        self.fetch(oids)
+        sizes = self.view.objects.kinds(oids)
+        for key in regular:
+            size = sizes[key[1]][1]
+            if size > header.MAX_DOCUMENT:
+                self._refused[key] = f"the file is larger than {header.MAX_DOCUMENT // 1024} KiB"
+            elif size > self._bytes_left:
+                self._refused[key] = _TOO_MUCH
+            else:
+                self._bytes_left -= size
+                self._brought.add(key)
+
+    def parse_all(self, entries: Iterable[Entry]) -> None:
+        """Parse the board's files among these, a few at a time, and keep of them what they say, not their bytes."""
+        todo = [e for e in entries if e[1] in REGULAR and (e[0], e[2]) not in self._parsed]
+        for start in range(0, len(todo), _BATCH):
+            batch = todo[start : start + _BATCH]
+            known = set(self._blobs)
+            self.read(oid for path, _, oid in batch if not self._spent((path, oid)))
+            for path, mode, oid in batch:
+                if self.spot(path, mode, oid) is None and self.layout.proposal(path):
+                    self.proposal(path, mode, oid)
+            for oid in set(self._blobs) - known:
+                del self._blobs[oid]
+
+    def _spent(self, key: tuple[bytes, str]) -> bool:
+        """Whether a file will be refused."""
+        return key in self._refused or (key in self._brought and self._weight_left < 0)
+
+    def _refusal(self, path: bytes, oid: str) -> str | None:
+        """Why a file is not read, if it is not."""
+        key = (path, oid)
+        if key in self._brought:
+            self._brought.remove(key)
+            if self._weight_left >= 0:
+                self._weight_left -= header.weight(self.blob(oid))
+            if self._weight_left < 0:
+                self._refused[key] = _TOO_MUCH
+        return self._refused.get(key)
 
     def read(self, oids: Iterable[str]) -> None:
         """Read blobs ahead, in one go."""
         wanted = [oid for oid in dict.fromkeys(oids) if oid and oid not in self._blobs]
-        if wanted and self._fetch_blobs is not None:
-            self._fetch_blobs(wanted)
-        self._blobs |= self.view.objects.blobs(wanted)
+        if wanted:
+            self.fetch(wanted)
+            self._blobs |= self.view.objects.blobs(wanted)
 
     def blob(self, oid: str) -> bytes:
         """One blob's contents; what is too large to be a file of a board reads as no text at all."""
@@ -97,11 +162,10 @@ class Reader:
     def parse(self, path: bytes, mode: int, oid: str, state: State) -> Task:
         """A task file as read under base's policy; what is no regular file is unreadable, whatever it holds."""
         if mode not in REGULAR:
-            why = Defect(
-                "GK201", "a task has to be a regular file, and this is a symlink, a submodule or a folder"
-            )
-            name = path.rpartition(b"/")[2]
-            return Task(path=path, state=state.value, id=id_from_name(name), defects=(why,))
+            why = "a task has to be a regular file, and this is a symlink, a submodule or a folder"
+            return _unread(path, state, why)
+        if (refusal := self._refusal(path, oid)) is not None:
+            return _unread(path, state, refusal)
         key = (path, oid)
         if key not in self._parsed:
             today = self.question.now.date()
@@ -161,7 +225,25 @@ class Reader:
         """A proposal as read; what is no regular file is none."""
         if mode not in REGULAR:
             return ProposalFile(path, None, (Defect("GK311", "a proposal has to be a regular file"),))
-        return ProposalFile(path, *parse_proposal(path, self.blob(oid)))
+        if (refusal := self._refusal(path, oid)) is not None:
+            return ProposalFile(path, None, (Defect("GK311", refusal),))
+        key = (path, oid)
+        if key not in self._parsed_proposals:
+            self._parsed_proposals[key] = ProposalFile(path, *parse_proposal(path, self.blob(oid)))
+        return self._parsed_proposals[key]
+
+    def decision(self, path: bytes, mode: int, oid: str) -> Decision:
+        """A decision record as read; of what is no regular file, or not read, the text is empty."""
+        key = (path, oid)
+        if mode not in REGULAR or key in self._refused:
+            return Decision(path, "")
+        text = self.blob(oid).decode("utf-8", "replace")
+        del self._blobs[oid]
+        if key in self._brought:
+            from gatekeeper.mdparser import weight  # noqa: PLC0415 -- few changes bring decisions
+
+            self._weight_left -= _WEIGHT_OF_MARK * weight(text)
+        return Decision(path, text if self._weight_left >= 0 else "")
 
     def plans(self, tree: str) -> PlanFiles:
         """The plan and the manifest of a tree, and what is wrong with them."""
@@ -188,3 +270,9 @@ class Reader:
             policy=self.policy,
             today=self.question.now.date(),
         )
+
+
+def _unread(path: bytes, state: State, why: str) -> Task:
+    """A task of which no more is known than its name."""
+    name = id_from_name(path.rpartition(b"/")[2])
+    return Task(path=path, state=state.value, id=name, defects=(Defect("GK201", why),))
