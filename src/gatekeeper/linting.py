@@ -9,17 +9,17 @@ from gatekeeper.edges import workingtree
 from gatekeeper.edges.boardreader import OPEN, compared, thoroughly, unwatched, whole
 from gatekeeper.edges.linktree import linker, of_files
 from gatekeeper.edges.reader import Reader
-from gatekeeper.errors import RepositoryUnreadable
-from gatekeeper.fixing import fixed
+from gatekeeper.errors import Refusal, RepositoryUnreadable
+from gatekeeper.fixing import with_fields, with_links
 from gatekeeper.gate import ask
 from gatekeeper.linktargets import is_markdown
-from gatekeeper.model import Defect, Outcome, Severity, Task, Tip, Verdict
+from gatekeeper.model import Outcome, Severity, Tip, Verdict
 from gatekeeper.question import Question
 from gatekeeper.snapshot import POLICY_PATH
 from gatekeeper.text import quoted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from gatekeeper.boards.board import Board
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gatekeeper.model import Finding
 
 LINKS = ("GK241", "GK242")
+ALWAYS = (b".agents", POLICY_PATH)
+"""What is linted though git may be told to ignore it."""
 
 
 class Asked(NamedTuple):
@@ -56,9 +58,10 @@ class Linted(NamedTuple):
 def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch: Watch = unwatched) -> Linted:
     """The verdict on a board. Raises GatekeeperError for what can't be read."""
     head = _commit(repository, asked.tree, "--tree") if asked.tree is not None else None
-    tree = view.objects.commit(head).tree if head else workingtree.written(repository, view, [b".agents"])
+    tree = view.objects.commit(head).tree if head else workingtree.written(repository, view, ALWAYS)
     commit = head or repository.resolve(["HEAD"]).get("HEAD")
-    reader = Reader(Question(Tip("", None), Tip("", None), now), view, rules.Codes())
+    question = Question(Tip("", None), Tip("", None), now)
+    reader = Reader(question, view, rules.Codes(), _fetcher(repository, view))
     _use_policy(reader, tree)
     _there(reader, tree, asked.paths)
     look = linker(reader, tree)
@@ -66,7 +69,7 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
         files = [entry for path in asked.paths for entry in _markdown(reader, tree, path)]
         board = reader.board(reader.plans(tree), (), ())._replace(links=of_files(reader, look, files))
     else:
-        board = whole(reader, tree, watch, look)
+        board = whole(reader, tree, look, watch)
         board = board if asked.links_only else thoroughly(reader, board, tree, commit)
         board = _beside(reader, repository, board, asked.base, tree) if asked.base is not None else board
     chosen = [rule for rule in rules.BOARD if not asked.links_only or rule.code in LINKS]
@@ -74,17 +77,21 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
     return Linted(_verdict(found), board, tuple(case for case in look.cases if _at(case.path, asked.paths)))
 
 
-def mend(worktree: WorkTree, found: Linted, paths: Sequence[bytes]) -> list[str]:
+def mend(worktree: WorkTree, found: Linted, asked: Asked) -> list[str]:
     """Mend in the working tree what has one right answer only; a line for each mend. Raises GatekeeperError."""
     said = []
-    tasks = {task.path: task for task in found.board.tasks if task.state in OPEN and _at(task.path, paths)}
+    open_ = {task.path for task in found.board.tasks if task.state in OPEN and _at(task.path, asked.paths)}
+    tasks = set() if asked.links_only else open_
     for path in sorted({*tasks, *(case.path for case in found.cases)}):
-        held = worktree.read(path)
-        task = tasks.get(path) or Task(path, "", "", defects=(Defect("GK201", "no task"),))
-        data, mends = fixed(task, held.data, [case for case in found.cases if case.path == path])
-        if mends:
+        try:
+            held = worktree.read(path)
+        except (FileNotFoundError, Refusal):  # outside a sparse checkout, or a link: there is nothing to mend
+            continue
+        data, mends = with_fields(path, held.data, found.board.today) if path in tasks else (held.data, [])
+        data, more = with_links(data, [case for case in found.cases if case.path == path])
+        if data != held.data:
             worktree.rewrite(held, data)
-            said += [f"{shown(path)}: {line}" for line in mends]
+            said += [f"{shown(path)}: {line}" for line in mends + more]
     return said
 
 
@@ -92,6 +99,16 @@ def _verdict(found: Iterable[Finding]) -> Verdict:
     findings = tuple(sorted(found, key=lambda finding: finding.order))
     failed = any(finding.severity is Severity.ERROR for finding in findings)
     return Verdict(Outcome.FAIL if failed else Outcome.PASS, findings, command="lint")
+
+
+def _fetcher(repository: Repository, view: View) -> Callable[[Iterable[str]], None] | None:
+    """Brings into the view the blobs that a partial clone lacks, in one go; None where the clone is whole."""
+    name = repository.promisor()
+    if name is None:
+        return None
+    from gatekeeper.edges.remote import Remote  # noqa: PLC0415 -- few clones are partial
+
+    return Remote(view, name, hint="Look at the network, the remote's URL and the token.").lacking
 
 
 def _use_policy(reader: Reader, tree: str) -> None:
@@ -104,7 +121,7 @@ def _beside(reader: Reader, repository: Repository, board: Board, base: str, tre
     """The board beside the one of a base, for ids that changed and tasks that are gone (GK225, GK226)."""
     commit = _commit(repository, base, "--base")
     base_tree = reader.view.objects.commit(commit).tree
-    return compared(reader, board, whole(reader, base_tree), commit, base_tree, tree)
+    return compared(reader, board, whole(reader, base_tree, None), commit, base_tree, tree)
 
 
 def _commit(repository: Repository, name: str, option: str) -> str:

@@ -86,13 +86,13 @@ def lint(
 def _linted(world: World, asked: Asked, paths: Sequence[str], *, fix: bool) -> Linted:
     repository = Repository(world.cwd, world.environ, explicit=world.explicit)
     asked = asked._replace(paths=tuple(_from_root(repository, world.cwd, path) for path in paths))
-    with view_over(repository, world.environ, None, fetch=False) as view:
+    with view_over(repository, world.environ, None) as view:
         found = linted(repository, view, world.now, asked, _watched)
     if not fix:
         return found
     from gatekeeper.edges.worktree import WorkTree  # noqa: PLC0415 -- only what mends writes
 
-    mended = mend(WorkTree(world.cwd, world.environ, explicit=world.explicit), found, asked.paths)
+    mended = mend(WorkTree(world.cwd, world.environ, explicit=world.explicit), found, asked)
     for line in mended:
         click.echo(f"gatekeeper: mended {log_text(line)}", err=True)
     return _linted(world, asked, paths, fix=False) if mended else found

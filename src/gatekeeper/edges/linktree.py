@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from gatekeeper.edges.git import LARGEST_BLOB
 from gatekeeper.errors import HistoryMissing
-from gatekeeper.linking import Linker
-from gatekeeper.model import REGULAR
+from gatekeeper.linking import MISSING, Linker
+from gatekeeper.model import REGULAR, Defect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gatekeeper.edges.reader import Entry, Reader
-    from gatekeeper.model import Defect, Task
-
-LARGEST = 1 << 20
-"""Bytes of a file whose headings and lines are looked at."""
+    from gatekeeper.model import Task
 
 
 class LinkTree:
@@ -32,9 +30,8 @@ class LinkTree:
 
     def text(self, oid: str) -> bytes | None:
         """As `linking.Tree.text`."""
-        self._reader.read([oid])
         data = self._reader.blob(oid)
-        return None if data == b"\xff" or len(data) > LARGEST else data
+        return None if len(data) > LARGEST_BLOB else data
 
     def paths(self) -> Sequence[bytes]:
         """As `linking.Tree.paths`."""
@@ -69,9 +66,14 @@ def of_task(reader: Reader, look: Linker, task: Task, oid: str) -> tuple[Defect,
 
 def of_files(reader: Reader, look: Linker, files: Iterable[Entry]) -> dict[bytes, tuple[Defect, ...]]:
     """What is wrong with the links of any Markdown files, by path."""
+    regular = [(path, oid) for path, mode, oid in files if mode in REGULAR]
+    reader.read(oid for _, oid in regular)
     found = {}
-    for path, mode, oid in files:
-        if mode in REGULAR:
-            text = reader.blob(oid).decode("utf-8", "replace")
-            found[path] = look.defects(path, text, 1, partial(str, text))
+    for path, oid in regular:
+        data = reader.blob(oid)
+        text = data.decode("utf-8", "replace")
+        too_large = Defect(MISSING, "its links can't be read: it is too large", 1, "Make it several files.")
+        found[path] = (
+            (too_large,) if len(data) > LARGEST_BLOB else look.defects(path, text, 1, partial(str, text))
+        )
     return found

@@ -175,12 +175,17 @@ class Objects:
         found = self.entry(tree, path)
         if found is None or found[0] != FOLDER:
             return
-        for name, (mode, oid) in self.tree(found[1]).items():
-            below = path + b"/" + name if path else name
-            if mode == FOLDER:
-                yield from self.walk(tree, below)
-            else:
+        open_ = [(path, iter(self.tree(found[1]).items()))]  # no recursion: folders may be nested thousands deep
+        while open_:
+            folder, entries = open_[-1]
+            for name, (mode, oid) in entries:
+                below = folder + b"/" + name if folder else name
+                if mode == FOLDER:
+                    open_.append((below, iter(self.tree(oid).items())))
+                    break
                 yield below, mode, oid
+            else:
+                open_.pop()
 
 
 def _batches(oids: Sequence[str], size: int = 200) -> Iterator[Sequence[str]]:
