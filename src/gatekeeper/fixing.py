@@ -48,14 +48,19 @@ def with_links(data: bytes, cases: Collection[Case]) -> tuple[bytes, list[str]]:
     lines = data.split(b"\n")
     said = []
     mended: list[Case] = []
-    for case, count in Counter(cases).items():
+    # The longest first: a shorter one may be a part of it.
+    for case, count in sorted(Counter(cases).items(), key=lambda found: -len(found[0].written)):
         at, written = case.line - 1, case.written.encode()
         if at < len(lines) and lines[at].count(written) == count:
             lines[at] = lines[at].replace(written, case.meant.encode())
             mended += [case] * count
-            said.append(f"line {case.line}: {quoted(case.written)} is {quoted(case.meant)} now")
+            said.append((case.line, f"line {case.line}: {quoted(case.written)} is {quoted(case.meant)} now"))
     after = b"\n".join(lines)
-    return (after, said) if mended and _only_those(data, after, mended) else (data, [])
+    return (
+        (after, [line for _, line in sorted(said)])
+        if mended and _only_those(data, after, mended)
+        else (data, [])
+    )
 
 
 def _misspelt(fields: header.Map) -> Iterator[tuple[str, str]]:

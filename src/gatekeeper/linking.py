@@ -53,7 +53,7 @@ class Tree(Protocol):
 
 
 class Case(NamedTuple):
-    """A target that differs from the one path that can be meant in the case of its letters alone."""
+    """A path that differs from the one that can be meant in the case of its letters alone, both as a text spells them."""
 
     path: bytes
     line: int
@@ -206,8 +206,12 @@ class Linker:
         spelt = quoted(ref.target) if len(ref.target) < QUOTED else quoted(leads)
         also = f" ({quoted(leads)} from the root)" if leads != ref.target.lstrip("/") and leads else ""
         near = self._near(leads)
-        if near is not None and near.casefold() == leads.casefold():
-            self.cases.append(Case(path, ref.line, leads, near))
+        if (
+            near is not None
+            and near.casefold() == leads.casefold()
+            and (spelt_so := _respelt(ref, leads, near))
+        ):
+            self.cases.append(Case(path, ref.line, *spelt_so))
         end = f"; mark what the task is to make: `{leads}` (create)"
         return Defect(
             MISSING,
@@ -278,6 +282,17 @@ class Linker:
         self._guesses -= 1
         self._letters -= known.letters
         return nearest(wanted, known.names)
+
+
+def _respelt(ref: Reference, leads: str, near: str) -> tuple[str, str] | None:
+    """The path of a reference as it is written and as it has to be; None where the name that differs is not spelt out."""
+    written = ref.target.partition("#")[0].partition("?")[0].rstrip("/")
+    names, old, new = written.split("/"), leads.split("/"), near.split("/")
+    for back in range(1, min(len(names), len(old)) + 1):
+        if names[-back] != old[-back]:
+            break
+        names[-back] = old[-back] = new[-back]
+    return (written, "/".join(names)) if old == new else None
 
 
 def _encoded(whole: Callable[[], str]) -> bytes:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from gatekeeper import rules
 from gatekeeper.edges import workingtree
 from gatekeeper.edges.boardreader import OPEN, compared, thoroughly, unwatched, whole
-from gatekeeper.edges.linktree import linker, of_files
+from gatekeeper.edges.linktree import folders, linker, of_files
 from gatekeeper.edges.reader import Reader
 from gatekeeper.errors import Refusal, RepositoryUnreadable
 from gatekeeper.fixing import with_fields, with_links
 from gatekeeper.gate import ask
 from gatekeeper.linktargets import is_markdown
-from gatekeeper.model import Outcome, Severity, Tip, Verdict
+from gatekeeper.model import FOLDER, Outcome, Severity, Tip, Verdict
 from gatekeeper.question import Question
 from gatekeeper.snapshot import POLICY_PATH
 from gatekeeper.text import quoted, shown
@@ -60,6 +60,7 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
     head = _commit(repository, asked.tree, "--tree") if asked.tree is not None else None
     tree = view.objects.commit(head).tree if head else workingtree.written(repository, view, ALWAYS)
     commit = head or repository.resolve(["HEAD"]).get("HEAD")
+    base = _commit(repository, asked.base, "--base") if asked.base is not None else None
     question = Question(Tip("", None), Tip("", None), now)
     reader = Reader(question, view, rules.Codes(), _fetcher(repository, view))
     _use_policy(reader, tree)
@@ -69,9 +70,10 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
         files = [entry for path in asked.paths for entry in _markdown(reader, tree, path)]
         board = reader.board(reader.plans(tree), (), ())._replace(links=of_files(reader, look, files))
     else:
+        _whole_folders(reader, tree)
         board = whole(reader, tree, look, watch)
         board = board if asked.links_only else thoroughly(reader, board, tree, commit)
-        board = _beside(reader, repository, board, asked.base, tree) if asked.base is not None else board
+        board = _beside(reader, board, base, commit, tree) if base else board
     chosen = [rule for rule in rules.BOARD if not asked.links_only or rule.code in LINKS]
     found = [f for f in ask(chosen, board, board.policy) if _within(f, asked.paths)]
     return Linted(_verdict(found), board, tuple(case for case in look.cases if _at(case.path, asked.paths)))
@@ -117,9 +119,14 @@ def _use_policy(reader: Reader, tree: str) -> None:
         reader.use_policy(reader.parse_policy(data))
 
 
-def _beside(reader: Reader, repository: Repository, board: Board, base: str, tree: str) -> Board:
-    """The board beside the one of a base, for ids that changed and tasks that are gone (GK225, GK226)."""
-    commit = _commit(repository, base, "--base")
+def _beside(reader: Reader, board: Board, base: str, head: str | None, tree: str) -> Board:
+    """The board beside the one of a base, for ids that changed and tasks that are gone (GK225, GK226).
+
+    What base got since the branch left it is none of the branch's doing: the commit that they share counts.
+    Where history shows none, base as it is.
+    """
+    shared = reader.view.git("merge-base", base, head, lazy=True).out.split() if head else []
+    commit = shared[0].decode() if shared else base
     base_tree = reader.view.objects.commit(commit).tree
     return compared(reader, board, whole(reader, base_tree, None), commit, base_tree, tree)
 
@@ -136,9 +143,21 @@ def _commit(repository: Repository, name: str, option: str) -> str:
 def _there(reader: Reader, tree: str, paths: Sequence[bytes]) -> None:
     """Raise RepositoryUnreadable for a path at which nothing stands: a misspelt one must not pass."""
     for path in paths:
-        if path and reader.view.objects.entry(tree, path) is None:
+        if reader.view.objects.entry(tree, path) is None and path not in folders(reader.layout):
             raise RepositoryUnreadable(
-                f"there is no {quoted(shown(path))} here", "Name files and folders that are there."
+                f"git sees nothing at {quoted(shown(path))}",
+                "Name files and folders that are there, and not ignored.",
+            )
+
+
+def _whole_folders(reader: Reader, tree: str) -> None:
+    """Raise RepositoryUnreadable where something else stands in a folder's place: such a board can't be read."""
+    for path in folders(reader.layout):
+        found = reader.view.objects.entry(tree, path)
+        if found is not None and found[0] != FOLDER:
+            raise RepositoryUnreadable(
+                f"{quoted(shown(path))} is a file, a symlink or another repository, and has to be a folder",
+                "Put a real folder there.",
             )
 
 

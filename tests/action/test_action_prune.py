@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400
 
+
 @pytest.mark.parametrize(("days", "codes"), [(31, []), (29, ["GK226"])])
 def test_a_task_that_ended_is_gone(make: Callable[..., Action], days: int, codes: list[str]) -> None:
     action = make()

@@ -13,6 +13,7 @@ from gatekeeper.model import REGULAR, Defect
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gatekeeper.boards.layout import Layout
     from gatekeeper.edges.reader import Entry, Reader
     from gatekeeper.model import Task
 
@@ -52,9 +53,13 @@ def all_paths(reader: Reader, tree: str) -> list[bytes]:
 
 def linker(reader: Reader, tree: str) -> Linker:
     """Looks up links in a tree, in which the board's own folders stand even where they are empty."""
-    layout = reader.layout
-    folders = [layout.root, layout.tasks, layout.proposals, layout.decisions]
-    return Linker(LinkTree(reader, tree), [*folders, *(layout.folder(state) for state in layout.states)])
+    return Linker(LinkTree(reader, tree), folders(reader.layout))
+
+
+def folders(layout: Layout) -> list[bytes]:
+    """The board's own folders, without their slashes."""
+    parts = [layout.root, layout.tasks, layout.proposals, layout.decisions]
+    return [folder.rstrip(b"/") for folder in (*parts, *map(layout.folder, layout.states))]
 
 
 def of_task(reader: Reader, look: Linker, task: Task, oid: str) -> tuple[Defect, ...]:

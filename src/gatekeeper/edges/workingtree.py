@@ -26,11 +26,12 @@ _NOTHING = {"sha1": b"0" * 40, "sha256": b"0" * 64}
 
 
 class _Differ(NamedTuple):
-    """Where a working tree differs from its index: what is gone, what is read, and what is only there."""
+    """Where a working tree differs from its index: what is gone, what is read, what is only there, other repositories."""
 
     gone: list[bytes]
     read: list[bytes]
     there: list[bytes]
+    others: list[bytes]
 
 
 def written(repository: Repository, view: View, always: Sequence[bytes]) -> str:
@@ -61,9 +62,10 @@ def written(repository: Repository, view: View, always: Sequence[bytes]) -> str:
     differ = _looked_at(os.fsencode(top), changed, new, always)
     rows = _one_each(tracked)
     rows += [b"0 " + _NOTHING[view.object_format] + b" 0\t" + path for path in differ.gone]
-    if differ.there:
+    if differ.there or differ.others:
         unread = _unread(view)
         rows += [b"100644 " + unread + b" 0\t" + path for path in differ.there]
+        rows += [b"160000 " + unread + b" 0\t" + path for path in differ.others]
     update("--index-info", stdin=rows)
     update("--add", "--remove", "--stdin", stdin=differ.read)
     return _must(view.git_with(index, "write-tree", "--missing-ok", cwd=top)).decode().strip()
@@ -84,11 +86,12 @@ def _looked_at(
     root: bytes, changed: Iterable[bytes], new: Iterable[bytes], always: Sequence[bytes]
 ) -> _Differ:
     """Sort what git found by what stands there now. Behind a link to a folder nothing stands."""
-    differ = _Differ([], [], [])
+    differ = _Differ([], [], [], [])
     wanted = set(changed)
     links: dict[bytes, bool] = {}
     for path in dict.fromkeys([*wanted, *new]):
-        if path.endswith(b"/"):  # the folder of another repository
+        if path.endswith(b"/"):
+            differ.others.append(path[:-1])
             continue
         facts = None if _behind_link(root, path, links) else _facts(root, path)
         if facts is None:

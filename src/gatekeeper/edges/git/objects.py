@@ -175,7 +175,9 @@ class Objects:
         found = self.entry(tree, path)
         if found is None or found[0] != FOLDER:
             return
-        open_ = [(path, iter(self.tree(found[1]).items()))]  # no recursion: folders may be nested thousands deep
+        open_ = [
+            (path, iter(self.tree(found[1]).items()))
+        ]  # no recursion: folders may be nested thousands deep
         while open_:
             folder, entries = open_[-1]
             for name, (mode, oid) in entries:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gatekeeper.plan import Milestone
 
 _MOST_OTHERS = ENOUGH - 1  # tasks that a finding names
-_EFFORT = 1_500_000  # paths that are held against patterns on one board, at most
+_EFFORT = 700_000  # paths that are held against patterns on one board, at most
 _READING = 15  # as many take as long as it takes to read one letter of a pattern
 
 
