@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gatekeeper import header, taskedit
-from gatekeeper.taskfile import SWARM, FieldError, nearest_field
+from gatekeeper.taskfile import MOST, SWARM, FieldError, nearest_field
 from gatekeeper.taskname import day_of, id_from_name
 from gatekeeper.text import quoted
 
@@ -66,11 +66,10 @@ def with_links(data: bytes, cases: Collection[Case]) -> tuple[bytes, list[str]]:
 def _misspelt(fields: header.Map) -> Iterator[tuple[str, str]]:
     """The unknown fields that can be one known field alone, which is not there yet, and whose values it can have."""
     known = {field.name: field for field in SWARM.fields}
-    guesses = {
-        key.value: (nearest_field(key.value, known), value)
-        for key, value in fields.items
-        if key.value not in known
-    }
+    strange = [(key.value, value) for key, value in fields.items if key.value not in known]
+    if len(strange) > MOST:
+        return
+    guesses = {old: (nearest_field(old, known), value) for old, value in strange}
     meant = Counter(new for new, _ in guesses.values())
     for old, (new, value) in guesses.items():
         if new is None or new == NEVER or meant[new] > 1 or fields.get(new) or header.is_null(value):

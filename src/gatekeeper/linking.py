@@ -111,9 +111,9 @@ class Linker:
         """What can be mended in one way only."""
 
     def defects(
-        self, path: bytes, body: str, first_line: int, whole: Callable[[], str]
+        self, path: bytes, body: str, first_line: int, whole: Callable[[], str], *, spans: bool = True
     ) -> tuple[Defect, ...]:
-        """What is wrong with the links and paths of a Markdown body.
+        """What is wrong with the links of a Markdown body, and with the code spans that read as paths, if `spans`.
 
         `whole` gives the text of the file, front matter included, for links to its own anchors.
         """
@@ -125,7 +125,8 @@ class Linker:
             found = links(body, first_line)
         except UnreadableError as why:
             return (Defect(MISSING, f"its links can't be read: {why}", first_line, "Make the text simpler."),)
-        return tuple(defect for ref in found for defect in self._of(path, ref, whole))
+        asked = [ref for ref in found if spans or ref.kind != "code"]
+        return tuple(defect for ref in asked for defect in self._of(path, ref, whole))
 
     def _of(self, path: bytes, ref: Reference, whole: Callable[[], str]) -> Iterator[Defect]:
         folder = tuple(path.split(b"/")[:-1])

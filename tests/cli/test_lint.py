@@ -105,7 +105,7 @@ def test_an_empty_folder_of_a_state_is_there(sample: Sample) -> None:
 
 
 def test_links_of_any_markdown(sample: Sample) -> None:
-    sample.write("docs/index.md", "[a](search.md) [b](none.md)\n\n`src/none.py` [c](#none)\n")
+    sample.write("docs/index.md", "[a](search.md) [b](none.md)\n\n`src/example.py` [c](#none)\n")
     sample.write("docs/deep/x.markdown", DEAD)
     sample.write("docs/notes.txt", DEAD)
     sample.write("docs/\x07.md", DEAD)
@@ -113,6 +113,7 @@ def test_links_of_any_markdown(sample: Sample) -> None:
     assert paths(done, "GK241") == {"docs/index.md", "docs/deep/x.markdown", "docs/\x07.md"}
     assert paths(done, "GK242") == {"docs/index.md"}
     assert done.codes == {"GK241", "GK242"}
+    assert [f["line"] for f in done.report["findings"] if f["path"] == "docs/index.md"] == [1, 3]
     assert sample.lint("--links-only", "docs/notes.txt").status == 0
     assert sample.lint("--links-only", "docs/search.md").status == 0
     assert sample.lint("--links-only").report["findings"] == [], (
@@ -126,6 +127,8 @@ def test_links_alone_are_looked_at(sample: Sample) -> None:
     sample.append(A, DEAD)
     assert sample.lint("--links-only").codes == {"GK241"}
     assert sample.lint("--links-only", A).codes == {"GK241"}
+    sample.replace(A, [DEAD, "`src/none.py`\n"])
+    assert sample.lint("--links-only", A).codes == {"GK241"}, "in a task it reads as a path"
     sample.write(".agents/tasks/done/broken.md", DEAD)
     assert paths(sample.lint("--links-only", ".agents/tasks/done"), "GK241") == {
         ".agents/tasks/done/broken.md"

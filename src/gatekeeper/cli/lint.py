@@ -35,7 +35,7 @@ SOON = 1.0
     "--base", metavar="REF", help="Also look for ids that changed, and tasks that are gone, since REF."
 )
 @click.option(
-    "--links-only", is_flag=True, help="Look at links alone; of any Markdown files that PATHs name."
+    "--links-only", is_flag=True, help="Look at links alone: of tasks, or of all Markdown at PATHs."
 )
 @click.option("--fix", is_flag=True, help="Mend what has one right answer only, then look again.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing where there is no error.")

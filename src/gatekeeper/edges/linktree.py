@@ -70,15 +70,17 @@ def of_task(reader: Reader, look: Linker, task: Task, oid: str) -> tuple[Defect,
 
 
 def of_files(reader: Reader, look: Linker, files: Iterable[Entry]) -> dict[bytes, tuple[Defect, ...]]:
-    """What is wrong with the links of any Markdown files, by path."""
+    """What is wrong with the links of any Markdown files, by path. Only in tasks are code spans paths: elsewhere examples."""
     regular = [(path, oid) for path, mode, oid in files if mode in REGULAR]
     reader.read(oid for _, oid in regular)
-    found = {}
+    found: dict[bytes, tuple[Defect, ...]] = {}
     for path, oid in regular:
         data = reader.blob(oid)
-        text = data.decode("utf-8", "replace")
-        too_large = Defect(MISSING, "its links can't be read: it is too large", 1, "Make it several files.")
-        found[path] = (
-            (too_large,) if len(data) > LARGEST_BLOB else look.defects(path, text, 1, partial(str, text))
-        )
+        if len(data) > LARGEST_BLOB:
+            why = "its links can't be read: it is too large"
+            found[path] = (Defect(MISSING, why, 1, "Make it several files."),)
+        else:
+            text = data.decode("utf-8", "replace")
+            task = reader.layout.place(path) is not None
+            found[path] = look.defects(path, text, 1, partial(str, text), spans=task)
     return found
