@@ -310,6 +310,11 @@ def test_a_hook_that_git_runs_points_at_its_own_index(sample: Sample) -> None:
     env = {"GIT_DIR": str(sample.path / ".git"), "GIT_INDEX_FILE": "nowhere", "GIT_PREFIX": ""}
     done = sample.run("--now", NOW, "lint", "--format", "json", env=env)
     assert errors(done) == [("GK241", B)]
+    env = {"GIT_DIR": ".git", "GIT_WORK_TREE": "."}
+    assert errors(sample.run("--now", NOW, "lint", "--format", "json", env=env)) == [("GK241", B)]
+    sample.path /= "docs"
+    env = {"GIT_DIR": "../.git", "GIT_WORK_TREE": ".."}
+    assert errors(sample.run("--now", NOW, "lint", "--format", "json", env=env)) == [("GK241", B)]
 
 
 # -- boards that are no folders -----------------------------------------------------------------------

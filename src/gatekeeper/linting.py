@@ -67,7 +67,7 @@ def lint(repository: Repository, view: View, now: datetime, asked: Asked, watch:
     _there(reader, tree, asked.paths)
     look = linker(reader, tree)
     if asked.links_only and asked.paths:
-        files = [entry for path in asked.paths for entry in _markdown(reader, tree, path)]
+        files = dict.fromkeys(entry for path in asked.paths for entry in _markdown(reader, tree, path))
         board = reader.board(reader.plans(tree), (), ())._replace(links=of_files(reader, look, files))
     else:
         _whole_folders(reader, tree)

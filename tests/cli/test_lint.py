@@ -444,7 +444,7 @@ def test_mending_links_leaves_headers_alone(sample: Sample) -> None:
     sample.lint("--fix", "--links-only")
     assert b"lock:" in (sample.path / B).read_bytes()
     assert b"`docs/search.md`" in (sample.path / B).read_bytes()
-    sample.lint("--fix", "--links-only", "docs")
+    sample.lint("--fix", "--links-only", "docs", "docs/index.md", "docs")
     assert (
         sample.path / "docs/index.md"
     ).read_text() == "---\nlock: [x]\n---\n[a](search.md) [b](/docs/search.md)\n"
