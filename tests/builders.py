@@ -164,6 +164,12 @@ class Sample(WorkTree):
         sound(done)
         return done
 
+    def lint(self, *args: str, now: str = NOW) -> Ran:
+        """Lint the working tree, in this process. Exit status and report are held against each other."""
+        done = self.call("--now", now, "lint", "--format", "json", *args)
+        sound(done)
+        return done
+
 
 def play(spec: Spec, root: Path) -> Sample:
     """Make the repository that a description describes, its branch checked out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -77,7 +78,8 @@ def emit(verdict: Verdict, form: str, output: Path | None) -> int:
                 click.echo(f"  {log_text(finding.help)}", err=True)
     needs_rules = form in ("sarif", "markdown")
     if not (form == "text" and verdict.outcome is Outcome.ERROR and output is None):
-        text = render(verdict, form, rule_infos() if needs_rules else {})
+        colour = output is None and _shows_colours()
+        text = render(verdict, form, rule_infos() if needs_rules else {}, colour=colour)
         if output is None:
             click.echo(text, nl=False)
         else:
@@ -85,6 +87,12 @@ def emit(verdict: Verdict, form: str, output: Path | None) -> int:
     if verdict.outcome is Outcome.FAIL and not verdict.enforced:
         click.echo("gatekeeper: not enforced: base's policy says `enforce: false`, so this exits 0", err=True)
     return status(verdict)
+
+
+def _shows_colours() -> bool:
+    """Whether the report goes to a terminal, and nobody asked for none there (no-color.org)."""
+    environ = click.get_current_context().obj.environ
+    return sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def _save(text: str, output: Path) -> None:

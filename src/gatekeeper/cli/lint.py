@@ -35,7 +35,7 @@ SOON = 1.0
     "--base", metavar="REF", help="Also look for ids that changed, and tasks that are gone, since REF."
 )
 @click.option(
-    "--links-only", is_flag=True, help="Look at links alone; of any Markdown files that PATHs name."
+    "--links-only", is_flag=True, help="Look at links alone: of tasks, or of all Markdown at PATHs."
 )
 @click.option("--fix", is_flag=True, help="Mend what has one right answer only, then look again.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing where there is no error.")
@@ -86,13 +86,13 @@ def lint(
 def _linted(world: World, asked: Asked, paths: Sequence[str], *, fix: bool) -> Linted:
     repository = Repository(world.cwd, world.environ, explicit=world.explicit)
     asked = asked._replace(paths=tuple(_from_root(repository, world.cwd, path) for path in paths))
-    with view_over(repository, world.environ, None, fetch=False) as view:
+    with view_over(repository, world.environ, None) as view:
         found = linted(repository, view, world.now, asked, _watched)
     if not fix:
         return found
     from gatekeeper.edges.worktree import WorkTree  # noqa: PLC0415 -- only what mends writes
 
-    mended = mend(WorkTree(world.cwd, world.environ, explicit=world.explicit), found, asked.paths)
+    mended = mend(WorkTree(world.cwd, world.environ, explicit=world.explicit), found, asked)
     for line in mended:
         click.echo(f"gatekeeper: mended {log_text(line)}", err=True)
     return _linted(world, asked, paths, fix=False) if mended else found

@@ -78,7 +78,7 @@ def _board(world: World, repository: Repository, older_than: int | None) -> Boar
         if older_than is not None:
             policy = policy._replace(retention_days=older_than)
         reader.use_policy(policy)
-        return thoroughly(reader, whole(reader, tree), tree, commit)
+        return thoroughly(reader, whole(reader, tree, None), tree, commit)
 
 
 def _unsaved(one: Due, dirty: frozenset[bytes]) -> str | None:

@@ -22,7 +22,7 @@ from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
 from gatekeeper.taskname import day_of, id_from_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from gatekeeper.boards.board import Board
     from gatekeeper.edges.reader import Entry, Reader
@@ -78,11 +78,13 @@ def planning(reader: Reader, facts: Snapshot, base_tree: str, merged: str) -> Sn
     elif POLICY_PATH not in changed:
         untouched = [entry for entry in trees[1][1] if entry[0] not in changed]
         wanted = (
-            changed | _concerned(reader, facts.moves, untouched) | _linking(reader, facts.changes, untouched)
+            changed
+            | _concerned(reader, facts.moves, untouched)
+            | _linking(reader, facts.changes, merged, untouched)
         )
 
     def read(tree: str, files: Sequence[Entry]) -> Board:
-        board = board_of(reader, tree, files, touched, wanted)
+        board = board_of(reader, tree, files, touched, wanted, linker(reader, tree))
         return thoroughly(reader, board, tree, base) if thorough else board
 
     before = read(*trees[0])
@@ -124,15 +126,11 @@ def _stray(reader: Reader, path: bytes) -> bool:
     return reader.layout.place(path) is None and name not in _NO_STRAYS
 
 
-def _linking(reader: Reader, changes: Sequence[Change], untouched: Sequence[Entry]) -> set[bytes]:
-    """The untouched open tasks whose links may lead nowhere any more: those that name what is gone, or changed headings."""
-    names = {
-        name
-        for change in changes
-        if not change.added
-        for name in change.path.split(b"/")
-        if change.deleted or name.endswith(b".md")
-    } - {b".agents", b"tasks"}
+def _linking(
+    reader: Reader, changes: Sequence[Change], merged: str, untouched: Sequence[Entry]
+) -> set[bytes]:
+    """The untouched open tasks whose links may lead nowhere any more: those that name what is gone, or was rewritten."""
+    names = {name for change in changes if not change.added for name in _lost(reader, change, merged)}
     found = set()
     for path, _, oid in (entry for entry in untouched if _open(reader, entry)):
         data = reader.blob(oid)
@@ -142,8 +140,20 @@ def _linking(reader: Reader, changes: Sequence[Change], untouched: Sequence[Entr
     return found
 
 
+def _lost(reader: Reader, change: Change, merged: str) -> Iterator[bytes]:
+    """The name of a file whose headings or lines may be others now, or that is gone, and of the folders gone with it."""
+    folder, _, name = change.path.rpartition(b"/")
+    yield name
+    while change.deleted and folder and reader.view.objects.entry(merged, folder) is None:
+        folder, _, name = folder.rpartition(b"/")
+        yield name
+
+
 def _ended(reader: Reader, board: Board, commit: str) -> dict[bytes, date]:
-    """The day on which a commit moved each task that has ended to where it is, if it can be past the retention."""
+    """The day on which a commit moved each task that has ended to where it is, if it can be past the retention.
+
+    Where history is cut it is the day of the cut: at least so long ago.
+    """
     keep = reader.policy.retention_days
     old = [
         task.path
@@ -151,7 +161,7 @@ def _ended(reader: Reader, board: Board, commit: str) -> dict[bytes, date]:
         if task.state not in OPEN and (board.today - (day_of(task.id) or date.min)).days > keep
     ]
     moved = moved_at(reader, commit, old) if old else {}
-    return {path: datetime.fromtimestamp(moved[path], UTC).date() for path in old if path in moved}
+    return {path: datetime.fromtimestamp(moved[path].when, UTC).date() for path in old if path in moved}
 
 
 class Everything:
@@ -161,9 +171,9 @@ class Everything:
         return True
 
 
-def whole(reader: Reader, tree: str, watch: Watch = unwatched, look: Linker | None = None) -> Board:
-    """All of a tree's board, under the reader's policy; `look` looks up its links, and may be asked of them later."""
-    return board_of(reader, tree, _files(reader, tree), Everything(), Everything(), watch, look)
+def whole(reader: Reader, tree: str, look: Linker | None, watch: Watch = unwatched) -> Board:
+    """All of a tree's board, under the reader's policy; `look` looks up its links, and without it nobody does."""
+    return board_of(reader, tree, _files(reader, tree), Everything(), Everything(), look, watch)
 
 
 def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:
@@ -189,8 +199,8 @@ def board_of(
     files: Sequence[Entry],
     touched: Container[bytes],
     wanted: Container[bytes],
+    look: Linker | None,
     watch: Watch = unwatched,
-    look: Linker | None = None,
 ) -> Board:
     """The part of a board that is wanted: tasks at the paths in `wanted`, proposals and decisions in `touched`."""
     asked = [entry for entry in files if entry[0] in wanted]
@@ -210,16 +220,11 @@ def board_of(
             elif reader.layout.decision(path):
                 decisions.append(reader.decision(path, mode, oid))
     board = reader.board(reader.plans(tree), [spot.task for spot in spots], proposals)
-    look = look or linker(reader, tree)
-    return board._replace(
-        places=_places(reader, files, spots),
-        decisions=tuple(decisions),
-        links={
-            spot.path: of_task(reader, look, spot.task, spot.oid)
-            for spot in watch(spots, "looking up links")
-            if spot.state in OPEN and spot.task.readable
-        },
-    )
+    links = {}
+    if look is not None:
+        linking = [spot for spot in spots if spot.state in OPEN and spot.task.readable]
+        links = {s.path: of_task(reader, look, s.task, s.oid) for s in watch(linking, "looking up links")}
+    return board._replace(places=_places(reader, files, spots), decisions=tuple(decisions), links=links)
 
 
 class _Mentions(NamedTuple):
@@ -347,7 +352,10 @@ def _renamed(reader: Reader, base_tree: str, merged: str) -> dict[bytes, bytes]:
 
 
 def _expired(reader: Reader, base: str, before: Board, after: Board) -> frozenset[str]:
-    """The ids that are gone, and whose tasks had ended longer ago than the policy retains them (GK226)."""
+    """The ids that are gone, and whose tasks had ended longer ago than the policy retains them (GK226).
+
+    Raises HistoryMissing where history is cut too short to tell.
+    """
     oldest = reader.question.now.timestamp() - reader.policy.retention_days * 86_400
     ended = {
         task: places[0][1]
@@ -355,34 +363,52 @@ def _expired(reader: Reader, base: str, before: Board, after: Board) -> frozense
         if task not in after.places and (places := [place for place in found if place[0] not in OPEN])
     }
     moved = moved_at(reader, base, list(ended.values()))
-    return frozenset(task for task, path in ended.items() if moved.get(path, float("inf")) < oldest)
+    if any(cut and when >= oldest for when, cut in moved.values()):
+        reader.deepen(base)
+        moved = moved_at(reader, base, list(ended.values()))
+    if any(cut and when >= oldest for when, cut in moved.values()):
+        raise HistoryMissing(
+            "this history is cut short, and does not say since when the tasks that are gone had ended",
+            "Fetch the rest: git fetch --unshallow (in a workflow: fetch-depth: 0).",
+        )
+    return frozenset(task for task, path in ended.items() if path in moved and moved[path].when < oldest)
 
 
-def moved_at(reader: Reader, base: str, paths: Sequence[bytes]) -> dict[bytes, float]:
-    """When the commits were made that last put files at these paths on base, in Unix seconds.
+class Moved(NamedTuple):
+    """When a commit put a file where it is, in Unix seconds; `cut`: or earlier, for there history is cut."""
+
+    when: float
+    cut: bool
+
+
+def moved_at(reader: Reader, base: str, paths: Sequence[bytes]) -> dict[bytes, Moved]:
+    """When the commits were made that last put files at these paths on base.
 
     One walk for each of a few, which ends where it finds one; else a single one through all history.
     """
     if len(paths) > _FEW:
         return _additions(reader, base, reader.layout.tasks, [])
-    found: dict[bytes, float] = {}
+    found: dict[bytes, Moved] = {}
     for path in paths:
         found |= _additions(reader, base, path, ["-1"])
     return found
 
 
-def _additions(reader: Reader, base: str, below: bytes, limit: Sequence[str]) -> dict[bytes, float]:
+def _additions(reader: Reader, base: str, below: bytes, limit: Sequence[str]) -> dict[bytes, Moved]:
     """When files were last added at or below a path, by base's first parents."""
     args = ["log", *limit, "--first-parent", "-m", "--diff-filter=A", "--no-renames", "--name-only", "-z"]
     spec = ":(top,literal)" + os.fsdecode(below)
-    done = reader.view.git(*args, "--format=%x01%ct", base, "--", spec, lazy=True)
+    done = reader.view.git(*args, "--format=%x01%H %ct", base, "--", spec, lazy=True)
     if done.status:
         raise HistoryMissing(
             f"git could not follow base's history: {done.complaint}", "Fetch the whole history."
         )
-    found: dict[bytes, float] = {}
+    boundary = reader.view.boundary()
+    found: dict[bytes, Moved] = {}
     for part in done.out.split(b"\x01")[1:]:
-        date, _, names = part.partition(b"\0")
+        head, _, names = part.partition(b"\0")
+        oid, _, when = head.decode().partition(" ")
+        moved = Moved(float(when) if when.isdigit() else float("inf"), oid in boundary)
         for name in names.lstrip(b"\n").split(b"\0"):
-            found.setdefault(name, float(date) if date.isdigit() else float("inf"))
+            found.setdefault(name, moved)
     return found

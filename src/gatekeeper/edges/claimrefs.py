@@ -75,6 +75,9 @@ class LocalClaims:
         """As `rooted`, of many commits in one go: those of the newest claims first, and no more than MOST_BASES."""
         return _capped(commits, lambda asked: _rooted_all(self._view, base, asked))
 
+    def whole(self, base: str) -> None:
+        """As `edges.gather.ClaimSource.whole`: a clone's history is its owner's to fetch."""
+
 
 class RemoteClaims:
     """The claims in a remote's refs, fetched into the view. With `deepen`, history is fetched as it is asked for."""
@@ -103,6 +106,11 @@ class RemoteClaims:
         if self._deepen:
             return self._remote.reach(base, commit)
         return _rooted(self._view, base, commit)
+
+    def whole(self, base: str) -> None:
+        """As `edges.gather.ClaimSource.whole`."""
+        if self._deepen:
+            self._remote.whole(base)
 
     def rooted_all(self, base: str, commits: Iterable[str]) -> dict[str, bool]:
         """As `LocalClaims.rooted_all`; the remote is asked a fixed number of times."""

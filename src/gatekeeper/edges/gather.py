@@ -61,6 +61,9 @@ class ClaimSource(Protocol):
     def rooted_all(self, base: str, commits: Sequence[str]) -> dict[str, bool]:
         """As `rooted`, of several commits at once, the newest claim's first; only so many are looked up."""
 
+    def whole(self, base: str) -> None:
+        """Fetch all of base's history, if any is fetched."""
+
 
 class Gatherer(Reader):
     """Reads the facts of one question through one view."""
@@ -80,6 +83,10 @@ class Gatherer(Reader):
         self.base, self.head = _commit(question.base.commit), _commit(question.head.commit)
         self.base_tree = view.objects.commit(self.base).tree
         self._on_base: dict[str, list[Entry]] = {}
+
+    def deepen(self, base: str) -> None:
+        """As `Reader.deepen`, where history is fetched as it is asked for."""
+        self.source.whole(base)
 
     # -- the order of things -------------------------------------------------
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from gatekeeper.edges.git import LARGEST_BLOB
 from gatekeeper.errors import HistoryMissing
-from gatekeeper.linking import Linker
-from gatekeeper.model import REGULAR
+from gatekeeper.linking import MISSING, Linker
+from gatekeeper.model import REGULAR, Defect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gatekeeper.boards.layout import Layout
     from gatekeeper.edges.reader import Entry, Reader
-    from gatekeeper.model import Defect, Task
-
-LARGEST = 1 << 20
-"""Bytes of a file whose headings and lines are looked at."""
+    from gatekeeper.model import Task
 
 
 class LinkTree:
@@ -32,9 +31,8 @@ class LinkTree:
 
     def text(self, oid: str) -> bytes | None:
         """As `linking.Tree.text`."""
-        self._reader.read([oid])
         data = self._reader.blob(oid)
-        return None if data == b"\xff" or len(data) > LARGEST else data
+        return None if len(data) > LARGEST_BLOB else data
 
     def paths(self) -> Sequence[bytes]:
         """As `linking.Tree.paths`."""
@@ -55,9 +53,13 @@ def all_paths(reader: Reader, tree: str) -> list[bytes]:
 
 def linker(reader: Reader, tree: str) -> Linker:
     """Looks up links in a tree, in which the board's own folders stand even where they are empty."""
-    layout = reader.layout
-    folders = [layout.root, layout.tasks, layout.proposals, layout.decisions]
-    return Linker(LinkTree(reader, tree), [*folders, *(layout.folder(state) for state in layout.states)])
+    return Linker(LinkTree(reader, tree), folders(reader.layout))
+
+
+def folders(layout: Layout) -> list[bytes]:
+    """The board's own folders, without their slashes."""
+    parts = [layout.root, layout.tasks, layout.proposals, layout.decisions]
+    return [folder.rstrip(b"/") for folder in (*parts, *map(layout.folder, layout.states))]
 
 
 def of_task(reader: Reader, look: Linker, task: Task, oid: str) -> tuple[Defect, ...]:
@@ -68,10 +70,17 @@ def of_task(reader: Reader, look: Linker, task: Task, oid: str) -> tuple[Defect,
 
 
 def of_files(reader: Reader, look: Linker, files: Iterable[Entry]) -> dict[bytes, tuple[Defect, ...]]:
-    """What is wrong with the links of any Markdown files, by path."""
-    found = {}
-    for path, mode, oid in files:
-        if mode in REGULAR:
-            text = reader.blob(oid).decode("utf-8", "replace")
-            found[path] = look.defects(path, text, 1, partial(str, text))
+    """What is wrong with the links of any Markdown files, by path. Only in tasks are code spans paths: elsewhere examples."""
+    regular = [(path, oid) for path, mode, oid in files if mode in REGULAR]
+    reader.read(oid for _, oid in regular)
+    found: dict[bytes, tuple[Defect, ...]] = {}
+    for path, oid in regular:
+        data = reader.blob(oid)
+        if len(data) > LARGEST_BLOB:
+            why = "its links can't be read: it is too large"
+            found[path] = (Defect(MISSING, why, 1, "Make it several files."),)
+        else:
+            text = data.decode("utf-8", "replace")
+            task = reader.layout.place(path) is not None
+            found[path] = look.defects(path, text, 1, partial(str, text), spans=task)
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gatekeeper import boards, header
 from gatekeeper.boards.board import Board, Decision, ProposalFile
+from gatekeeper.edges.git import LARGEST_BLOB
 from gatekeeper.model import FOLDER, REGULAR, Defect, State, Task
 from gatekeeper.plan import Manifest, Plan, parse_manifest, parse_plan, parse_proposal
 from gatekeeper.policy import DEFAULT, Policy, parse_policy
@@ -139,11 +140,14 @@ class Reader:
             self.fetch(wanted)
             self._blobs |= self.view.objects.blobs(wanted)
 
+    def deepen(self, base: str) -> None:
+        """Bring all of base's history here, where there is a way to: not here."""
+
     def blob(self, oid: str) -> bytes:
-        """One blob's contents; what is too large to be a file of a board reads as no text at all."""
+        """One blob's contents; for what is too large to be a file of a board as many bytes as say so."""
         self.read([oid])
         data = self._blobs[oid]
-        return b"\xff" if data is None else data
+        return b"\0" * (LARGEST_BLOB + 1) if data is None else data
 
     def file(self, tree: str, path: bytes) -> bytes | None:
         """A regular file of a tree; None where there is none. A link or a folder there reads as no text."""

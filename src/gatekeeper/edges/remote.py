@@ -182,6 +182,12 @@ class Remote:
         kinds = self.view.objects.kinds(dict.fromkeys(oids))
         self.objects([oid for oid, (kind, _) in kinds.items() if kind == "missing"])
 
+    def lacking(self, oids: Iterable[str]) -> None:
+        """As `missing`, in a partial clone, whose own reader would fetch them one by one."""
+        names = "".join(f"{oid}\n" for oid in oids).encode()
+        found = self.view.git("cat-file", "--batch-check", stdin=names).out.splitlines()
+        self.objects([line.split()[0].decode() for line in found if line.endswith(b" missing")])
+
     def bring(self, base: str, head: str) -> None:
         """Into a view that holds `base` alone: `head`, its own commits, and base's history back to where they meet.
 
@@ -308,6 +314,12 @@ class Remote:
             self._roots |= {base, found[-1]}
             self._settle()
         return set(found)
+
+    def whole(self, base: str) -> None:
+        """Fetch all of base's history, without blobs."""
+        if self.view.boundary():
+            self._roots.add(base)
+            self._everything()
 
     def _behind(self, base: str, commit: str) -> bool:
         """Whether `commit` is behind base; looked up on commits alone, which are then let go."""

@@ -21,11 +21,17 @@ FORMATS = ("text", "json", "sarif", "github", "markdown")
 """Every format by the name that `--format` takes, which is its module's here; imported when it is asked for."""
 
 
-def render(verdict: Verdict, form: str, rules: Rules = NO_RULES) -> str:
-    """The whole report in a format of `FORMATS`, ending in a newline. Raises `KeyError` for others."""
+def render(verdict: Verdict, form: str, rules: Rules = NO_RULES, *, colour: bool = False) -> str:
+    """The whole report in a format of `FORMATS`, ending in a newline; `text` may have colours.
+
+    Raises `KeyError` for other formats.
+    """
     if form not in FORMATS:
         raise KeyError(form)
     stream = io.StringIO()
-    write = cast("Writer", import_module(f"gatekeeper.report.{form}").write)
-    write(verdict, stream, rules)
+    module = import_module(f"gatekeeper.report.{form}")
+    if form == "text" and colour:
+        module.write(verdict, stream, rules, colour=True)
+    else:
+        cast("Writer", module.write)(verdict, stream, rules)
     return stream.getvalue()

@@ -47,9 +47,8 @@ class Repository:
         self.cwd = cwd
         self.env = base_environment(environ)
         if not explicit and "GIT_DIR" in environ:
-            self.env |= {
-                k: environ[k] for k in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if k in environ
-            }
+            named = [k for k in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if environ.get(k)]
+            self.env |= {k: str(cwd / environ[k]) for k in named}  # git is also run in other folders
         facts = [
             "--git-common-dir",
             "--show-object-format",

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import boards
 from gatekeeper.claims.admission import Base, Claimant, denied
+from gatekeeper.globs import read
+from gatekeeper.meeting import ENOUGH, Overlaps
 from gatekeeper.model import Severity
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.rules.board.relations import OPEN
-from gatekeeper.scope import Patterns, folder_prefix, holds_below, literal, meet, too_broad
+from gatekeeper.scope import Patterns, folder_prefix, too_broad
 from gatekeeper.text import listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gatekeeper.boards.board import Board
-    from gatekeeper.model import Authority, Task
+    from gatekeeper.model import Task
+    from gatekeeper.plan import Milestone
 
-_MOST_OTHERS = 5  # tasks that a finding names
-_EFFORT = 200_000  # pairs of patterns that are compared on one board; who has more is told so
+_MOST_OTHERS = ENOUGH - 1  # tasks that a finding names
+_EFFORT = 700_000  # paths that are held against patterns on one board, at most
+_READING = 15  # as many take as long as it takes to read one letter of a pattern
 
 
 def authority_too_broad(board: Board) -> Iterator[Found]:
@@ -55,33 +59,65 @@ def authority_matches_nothing(board: Board) -> Iterator[Found]:
     """
     if board.paths is None:
         return
-    known: dict[str, bool] = {}
-    for task in board.tasks:
-        if task.state not in OPEN or task.authority is None:
-            continue
-        for pattern in dict.fromkeys(task.authority.paths):
-            if pattern not in known:
-                known[pattern] = _holds_some(pattern, board.paths)
-            if not known[pattern]:
+    files = _Files(board.paths)
+    tasks = [task for task in board.tasks if task.state in OPEN and task.authority is not None]
+    for task in tasks:
+        for pattern in dict.fromkeys(task.authority.paths if task.authority else ()):
+            if files.holds_none(pattern):
                 yield Found(
                     f"{quoted(pattern)} holds no file of the tree",
                     path=task.path,
                     line=task.line("authority"),
                     help="Correct it, unless it names what the task is to make.",
                 )
+    if files.unasked:
+        yield Found(
+            f"the patterns are too many to look for them all: {files.unasked} were not",
+            path=tasks[-1].path,
+            help="Begin patterns with the folder that they are about.",
+        )
 
 
-def _holds_some(pattern: str, paths: Sequence[bytes]) -> bool:
-    """Whether a pattern holds one of some paths, which are in order: only those that begin as it does are looked at."""
-    name = literal(pattern)
-    start = name if name is not None else folder_prefix(pattern)
-    holds = Patterns([pattern]).holds
-    for at in range(bisect_left(paths, start), len(paths)):
-        if not paths[at].startswith(start):
-            return False
-        if holds(paths[at]):
-            return True
-    return False
+class _Files:
+    """The paths of a tree, in order. `unasked` counts the patterns for which there was no time."""
+
+    def __init__(self, paths: Sequence[bytes]) -> None:
+        self._paths = paths
+        self._known: dict[str, bool] = {}
+        self._left = _EFFORT
+        self.unasked = 0
+
+    def holds_none(self, pattern: str) -> bool:
+        """Whether a pattern holds none of them for sure."""
+        if pattern not in self._known:
+            plain = read(pattern).plain
+            self._known[pattern] = self._found(pattern) if plain is None else self._there(*plain)
+        return not self._known[pattern]
+
+    def _there(self, name: bytes | None, start: bytes) -> bool:
+        """Whether a path is there, or one that begins so."""
+        return self._next(start).startswith(start) or (name is not None and self._next(name) == name)
+
+    def _next(self, start: bytes) -> bytes:
+        """The first path from a text on; the empty one, which begins with no text, behind the last."""
+        at = bisect_left(self._paths, start)
+        return self._paths[at] if at < len(self._paths) else b""
+
+    def _found(self, pattern: str) -> bool:
+        """Whether a pattern with wildcards holds one; only those that begin as it does are looked at."""
+        start = folder_prefix(pattern)
+        self._left -= _READING * len(pattern)
+        holds = Patterns([pattern]).holds if self._left > 0 else None
+        for at in range(bisect_left(self._paths, start), len(self._paths)):
+            self._left -= 1
+            if self._left < 0 or holds is None:
+                self.unasked += 1
+                return True
+            if not self._paths[at].startswith(start):
+                return False
+            if holds(self._paths[at]):
+                return True
+        return False
 
 
 def authority_overlap(board: Board) -> Iterator[Found]:
@@ -93,11 +129,12 @@ def authority_overlap(board: Board) -> Iterator[Found]:
 
     Mend: give both the same `locks:`, narrow one of them, or let one depend on the other.
     """
-    tasks = [task for task in board.tasks if _claimable(board, task)]
-    others, cut = _overlaps(tasks)
+    milestones = _milestones(board)
+    tasks = [task for task in board.tasks if _claimable(board, task, milestones)]
+    overlaps = Overlaps(tasks)
     for task in tasks:
-        if met := others.get(task.id):
-            shown = listed([quoted(name) for name in sorted(met)][:_MOST_OTHERS])
+        if met := overlaps.of(task):
+            shown = listed([quoted(name) for name in sorted(met)[:_MOST_OTHERS]])
             yield Found(
                 f"{quoted(task.id)} and {shown}{' and more' if len(met) > _MOST_OTHERS else ''} can be claimed at once, "
                 "and may change one same path",
@@ -105,7 +142,7 @@ def authority_overlap(board: Board) -> Iterator[Found]:
                 line=task.line("authority"),
                 help="Give them a lock in common, narrow one's authority, or let one depend on the other.",
             )
-    if cut and tasks:
+    if overlaps.cut:
         yield Found(
             f"{len(tasks)} tasks can be claimed at once, and their authorities are too many to compare them all",
             path=tasks[-1].path,
@@ -113,81 +150,30 @@ def authority_overlap(board: Board) -> Iterator[Found]:
         )
 
 
-def _claimable(board: Board, task: Task) -> bool:
+def _milestones(board: Board) -> Mapping[str, Sequence[Milestone]]:
+    """The milestones of each task, cut down to that one task: each task asks for its own alone."""
+    found: dict[str, list[Milestone]] = defaultdict(list)
+    for milestone in board.manifest.milestones if board.manifest else ():
+        for name in dict.fromkeys(milestone.tasks):
+            found[name].append(milestone._replace(tasks=(name,)))
+        last = milestone.integration_task
+        if last is not None and last not in milestone.tasks:
+            found[last].append(milestone._replace(tasks=()))
+    return found
+
+
+def _claimable(board: Board, task: Task, milestones: Mapping[str, Sequence[Milestone]]) -> bool:
     """Whether somebody could claim a task now, whoever that is."""
     if task.state != "queued" or task.authority is None or not task.readable:
         return False
     states = {name: state for name in task.depends_on if (state := board.state_of(name)) is not None}
     defects = (*board.plan_defects, *board.manifest_defects)
     problem = defects[0].message if defects else None
-    says = Base(
-        "base", board.policy, boards.by_name(board.policy.layout), board.plan, board.manifest, problem, states
-    )
+    manifest = board.manifest and board.manifest._replace(milestones=tuple(milestones.get(task.id, ())))
+    layout = boards.by_name(board.policy.layout)
+    says = Base("base", board.policy, layout, board.plan, manifest, problem, states)
     anyone = Claimant(task.assignee or "any", "branch")
     return denied(task.id, task, says, anyone, board.today, in_review=False) is None
-
-
-def _overlaps(tasks: Sequence[Task]) -> tuple[Mapping[str, Collection[str]], bool]:
-    """For each task some of those that it overlaps with; and whether there were too many to compare them all.
-
-    Two patterns can hold one same path only if the folders that they spell out lie on one way from
-    the root: each is compared with those on its own way up, and not with all.
-    """
-    known: dict[bytes, list[tuple[Task, str]]] = defaultdict(list)
-    for task in tasks:
-        for pattern in task.authority.paths if task.authority else ():
-            known[_spelt(pattern)].append((task, pattern))
-    found: dict[str, set[str]] = defaultdict(set)
-    left = _EFFORT
-    for task in tasks:
-        for pattern in task.authority.paths if task.authority else ():
-            for other, theirs in (pair for folder in _way_up(_spelt(pattern)) for pair in known[folder]):
-                if (
-                    other.id == task.id
-                    or other.id in found[task.id]
-                    or not set(task.locks).isdisjoint(other.locks)
-                ):
-                    continue
-                if len(found[task.id]) > _MOST_OTHERS and len(found[other.id]) > _MOST_OTHERS:
-                    continue
-                left -= 1
-                if left < 0:
-                    return found, True
-                if _meet(task.authority, pattern, other.authority, theirs):
-                    found[task.id].add(other.id)
-                    found[other.id].add(task.id)
-    return found, False
-
-
-def _spelt(pattern: str) -> bytes:
-    """The folder, with its slash, at or below which all is that a pattern holds; of a single path that path as one."""
-    name = literal(pattern)
-    return folder_prefix(pattern) if name is None else name + b"/"
-
-
-def _way_up(folder: bytes) -> Iterator[bytes]:
-    """A folder (with its slash) and all above it, the root (empty) last."""
-    while folder:
-        yield folder
-        folder = folder[: folder.rfind(b"/", 0, -1) + 1]
-    yield b""
-
-
-def _meet(one: Authority | None, mine: str, other: Authority | None, theirs: str) -> bool:
-    """Whether two patterns can hold one same path that neither task is forbidden."""
-    if one is None or other is None or not meet(mine, theirs):
-        return False
-    return not (_kept_out(one.forbid, theirs) or _kept_out(other.forbid, mine))
-
-
-def _kept_out(forbid: Sequence[str], pattern: str) -> bool:
-    """Whether a `forbid` holds all that a pattern can hold, as far as its folder or its one path tells."""
-    if not forbid:
-        return False
-    name, folder = literal(pattern), folder_prefix(pattern)
-    if name is not None and Patterns(forbid).holds(name):
-        return True
-    return bool(folder) and holds_below(forbid, folder.rstrip(b"/"))
 
 
 RULES: tuple[Rule[Board], ...] = (
