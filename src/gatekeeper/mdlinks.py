@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.asktext import lines
-from gatekeeper.linktargets import is_relative, reads_as_path
+from gatekeeper.linktargets import is_relative, may_point, reads_as_path
 from gatekeeper.mdblocks import MAX_MARKS, UnreadableError, _limit, _refuse_too_much
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ MAX_SCANNED = 8_000_000
 """Each `](` is followed up to the next blank, whether or not it proves to be a link; nobody writes that many."""
 
 _KINDS = {"link_open": ("link", "href"), "image": ("image", "src"), "code_inline": ("code", "")}
-_POINTS = re.compile(r"[\[`]")
 # The characters at which the rules in use look closer; the parser's own list knows of others.
 _STOPS = re.compile(r"[\n!&*<\[\\\]_`~]")
+_LINK_STOPS = re.compile(r"[!<\[\\\]`]")
 _MARKS = re.compile(r"[!&*<\[\\\]_`~]")
 _BLANK = re.compile(r"[\x00-\x20\x7f]+")
 _TARGET = re.compile(r"\]\(")
@@ -64,7 +64,12 @@ def links(body: str, first_line: int = 1) -> tuple[Reference, ...]:
     """
     with parser_faults():
         tokens, env = block_tokens(body)
-        leaves = [leaf for leaf in _leaves(tokens, body) if _POINTS.search(leaf.content)]
+        defined = bool(env.get("references"))
+        leaves = [
+            leaf
+            for leaf in _leaves(tokens, body)
+            if may_point(leaf.content) or (defined and "[" in leaf.content)
+        ]
         number = _numbers(body, first_line)
         seen: set[str] = set()
         found = [*(ref for leaf in leaves for ref in _of_leaf(leaf, env, seen)), *_unused(env, seen)]
@@ -95,8 +100,11 @@ def block_tokens(text: str) -> tuple[list[Token], dict[str, Any]]:
 
 
 @cache
-def _parser() -> MarkdownIt:
-    """markdown-it as `mdblocks` sets it up, but that targets stay as written and marks tell where they stand."""
+def _parser(*, links_only: bool = False) -> MarkdownIt:
+    """markdown-it as `mdblocks` sets it up, but that targets stay as written and marks tell where they stand.
+
+    With `links_only` marks on which no link depends stay text: it is half the work.
+    """
     from markdown_it import MarkdownIt, rules_inline  # noqa: PLC0415 -- 35 ms that most checks need not spend
 
     parser = (
@@ -105,7 +113,9 @@ def _parser() -> MarkdownIt:
     parser.normalizeLink = _as_written  # type: ignore[method-assign]
     parser.validateLink = _any_scheme  # type: ignore[method-assign, assignment]
     parser.inline.parse = _no_alt  # type: ignore[method-assign, assignment]
-    parser.inline.terminator_re = _STOPS
+    parser.inline.terminator_re = _LINK_STOPS if links_only else _STOPS
+    if links_only:
+        parser.disable(["newline", "entity", "emphasis", "strikethrough"])
     parser.inline.ruler.at("link", _placed(rules_inline.link))
     parser.inline.ruler.at("image", _placed(rules_inline.image))
     parser.inline.ruler.at("backticks", _placed(rules_inline.backtick))
@@ -151,7 +161,7 @@ def _no_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return not state.src.startswith("[^", at) and reference(state, start, end, silent)
 
 
-def inline_tokens(content: str, env: dict[str, Any]) -> list[Token]:
+def inline_tokens(content: str, env: dict[str, Any], *, links_only: bool = False) -> list[Token]:
     """The tokens of one leaf's text. `env` is its document's, which keeps account of what its leaves cost."""
     _spend(env, "marks in its text", len(_MARKS.findall(content)), MAX_MARKS)
     runs = _BLANK.split(content) if "](" in content else ()
@@ -159,10 +169,10 @@ def inline_tokens(content: str, env: dict[str, Any]) -> list[Token]:
     _spend(env, "characters behind the beginnings of links", scanned, MAX_SCANNED)
     from markdown_it.rules_inline import StateInline  # noqa: PLC0415 -- the parser has imported it
 
-    parser = _parser()
+    parser = _parser(links_only=links_only)
     state = StateInline(content, parser, env, [])
     parser.inline.tokenize(state)
-    for rule in parser.inline.ruler2.getRules(""):
+    for rule in () if links_only else parser.inline.ruler2.getRules(""):
         rule(state)
     return state.tokens
 
@@ -208,7 +218,7 @@ def _of_leaf(leaf: _Leaf, env: dict[str, Any], seen: set[str]) -> Iterator[Refer
     """The references of one leaf; the labels of definitions that it uses go into `seen`."""
     ends = [found.start() for found in re.finditer("\n", leaf.content)]
     made = [found.start() for found in _MADE.finditer(leaf.content)]
-    for token in inline_tokens(leaf.content, env):
+    for token in inline_tokens(leaf.content, env, links_only=True):
         if "span" not in token.meta:  # no mark, or an `<https://…>`
             continue
         kind, attribute = _KINDS[token.type]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from gatekeeper.boards.board import Board, Decision
 from gatekeeper.edges.linktree import all_paths, linker, of_task
 from gatekeeper.errors import HistoryMissing, PolicyInvalid
+from gatekeeper.linktargets import readme
 from gatekeeper.model import REGULAR, State
 from gatekeeper.policy import DEFAULT, Policy
 from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
@@ -128,7 +129,7 @@ def _linking(reader: Reader, changes: Sequence[Change], untouched: Sequence[Entr
         for change in changes
         if not change.added
         for name in change.path.split(b"/")
-        if change.deleted or name.endswith(b".md")
+        if change.deleted or name.endswith(b".md") or readme([change.path.rpartition(b"/")[2]])
     } - {b".agents", b"tasks"}
     found = set()
     for path, _, oid in (entry for entry in untouched if _open(reader, entry)):
@@ -147,8 +148,27 @@ def _ended(reader: Reader, board: Board, commit: str) -> dict[bytes, date]:
         for task in board.tasks
         if task.state not in OPEN and (board.today - (day_of(task.id) or date.min)).days > keep
     ]
+    if old:
+        old = _there_before(reader, commit, old)
     moved = moved_at(reader, commit, old) if old else {}
     return {path: datetime.fromtimestamp(moved[path], UTC).date() for path in old if path in moved}
+
+
+def _there_before(reader: Reader, commit: str, paths: Sequence[bytes]) -> list[bytes]:
+    """Those of the files that stood where they are when the retention of today began; later ones can't be past it.
+
+    Each commit after that is younger, so that on a board which is pruned no history has to be compared.
+    """
+    since = int(reader.question.now.timestamp()) - reader.policy.retention_days * 86_400
+    done = reader.view.git("rev-list", "-1", "--first-parent", f"--min-age={max(since, 0)}", commit)
+    if done.status:
+        raise HistoryMissing(f"git could not follow history: {done.complaint}", "Fetch the whole history.")
+    newest = done.out.decode().strip()
+    if not newest:
+        return []
+    objects = reader.view.objects
+    tree = objects.commit(newest).tree
+    return [path for path in paths if objects.entry(tree, path) is not None]
 
 
 class Everything:
