@@ -154,6 +154,13 @@ def _ended(reader: Reader, board: Board, commit: str) -> dict[bytes, date]:
     return {path: datetime.fromtimestamp(moved[path], UTC).date() for path in old if path in moved}
 
 
+class Everything:
+    """Holds every path: nothing of a board is left unread."""
+
+    def __contains__(self, path: object) -> bool:
+        return True
+
+
 def _there_before(reader: Reader, commit: str, paths: Sequence[bytes]) -> list[bytes]:
     """Those of the files that stood where they are when the retention of today began; later ones can't be past it.
 
@@ -169,13 +176,6 @@ def _there_before(reader: Reader, commit: str, paths: Sequence[bytes]) -> list[b
     objects = reader.view.objects
     tree = objects.commit(newest).tree
     return [path for path in paths if objects.entry(tree, path) is not None]
-
-
-class Everything:
-    """Holds every path: nothing of a board is left unread."""
-
-    def __contains__(self, path: object) -> bool:
-        return True
 
 
 def whole(reader: Reader, tree: str, watch: Watch = unwatched, look: Linker | None = None) -> Board:
