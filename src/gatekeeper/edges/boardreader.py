@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from gatekeeper.boards.board import Board, Decision
 from gatekeeper.edges.linktree import all_paths, linker, of_task
 from gatekeeper.errors import HistoryMissing, PolicyInvalid
-from gatekeeper.linktargets import readme
 from gatekeeper.model import REGULAR, State
 from gatekeeper.policy import DEFAULT, Policy
 from gatekeeper.snapshot import POLICY_PATH, Move, Snapshot, Spot
@@ -129,7 +128,7 @@ def _linking(reader: Reader, changes: Sequence[Change], untouched: Sequence[Entr
         for change in changes
         if not change.added
         for name in change.path.split(b"/")
-        if change.deleted or name.endswith(b".md") or readme([change.path.rpartition(b"/")[2]])
+        if change.deleted or name.endswith(b".md")
     } - {b".agents", b"tasks"}
     found = set()
     for path, _, oid in (entry for entry in untouched if _open(reader, entry)):
@@ -161,6 +160,11 @@ class Everything:
         return True
 
 
+def whole(reader: Reader, tree: str, watch: Watch = unwatched, look: Linker | None = None) -> Board:
+    """All of a tree's board, under the reader's policy; `look` looks up its links, and may be asked of them later."""
+    return board_of(reader, tree, _files(reader, tree), Everything(), Everything(), watch, look)
+
+
 def _there_before(reader: Reader, commit: str, paths: Sequence[bytes]) -> list[bytes]:
     """Those of the files that stood where they are when the retention of today began; later ones can't be past it.
 
@@ -176,11 +180,6 @@ def _there_before(reader: Reader, commit: str, paths: Sequence[bytes]) -> list[b
     objects = reader.view.objects
     tree = objects.commit(newest).tree
     return [path for path in paths if objects.entry(tree, path) is not None]
-
-
-def whole(reader: Reader, tree: str, watch: Watch = unwatched, look: Linker | None = None) -> Board:
-    """All of a tree's board, under the reader's policy; `look` looks up its links, and may be asked of them later."""
-    return board_of(reader, tree, _files(reader, tree), Everything(), Everything(), watch, look)
 
 
 def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:
