@@ -71,9 +71,10 @@ unit: $(VENV)/.dev ## the tests, with the coverage of every branch
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-bench: $(VENV)/.run ## time the check against bare git; prints a table and writes bench.json
+bench: $(VENV)/.run ## time check and claims against bare git, and lint against npm's link checks; prints tables
 	@$(BIN)/python bench/run.py
 	@$(BIN)/python bench/claims.py
+	@$(BIN)/python bench/lint.py
 
 model: ## check the claim protocol's model with spin (Debian: apt install spin gcc)
 	@docs/model/check.sh
@@ -93,7 +94,7 @@ newer-git: $(VENV)/.dev ## the tests of git's edges under a newer git (Debian SU
 	done
 
 clean: ## remove what was built, but for the environment
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json bench-claims.json
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov bench.json bench-claims.json bench-lint.json
 
 distclean: clean ## remove the environment as well
 	rm -rf $(VENV)

@@ -22,8 +22,12 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 import repositories
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -77,14 +81,25 @@ def environment() -> dict[str, str]:
     return kept | repositories.QUIET
 
 
-def once(command: list[str], folder: Path, env: dict[str, str]) -> tuple[float, float]:
-    """Run a command: seconds of wall clock, peak memory in MB. Its output goes nowhere."""
+def once(
+    command: list[str],
+    folder: Path,
+    env: dict[str, str],
+    *,
+    into: IO[bytes] | None = None,
+    holds: Container[int] = (0,),
+) -> tuple[float, float]:
+    """Run a command: seconds of wall clock, peak memory in MB. Its output goes nowhere, or all of it into a file.
+
+    Ends the benchmark where its exit status is none of `holds`.
+    """
+    out, err = (subprocess.DEVNULL, None) if into is None else (into, into)
     started = time.perf_counter()
-    with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=err) as process:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in holds:
         raise SystemExit(f"{' '.join(command)} in {folder} ended with {process.returncode}")
     unit = 1 if platform.system() == "Darwin" else 1024  # ru_maxrss counts bytes there, kilobytes elsewhere
     return seconds, usage.ru_maxrss * unit / 1e6

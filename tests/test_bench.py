@@ -69,3 +69,54 @@ def test_the_pull_request_passes_and_the_script_runs(
     seconds, memory = run.once(commands["bare"], tiny, os.environ)
     assert seconds > 0
     assert memory > 1
+
+
+@pytest.fixture
+def lint(repositories: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The benchmark of lint, and what it imports."""
+    monkeypatch.setitem(sys.modules, "repositories", repositories)
+    for name in ("run", "lintboards"):
+        monkeypatch.setitem(sys.modules, name, module(name))
+    return module("lint")
+
+
+def test_lint_finds_what_is_planted_and_nothing_else(
+    lint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boards = sys.modules["lintboards"]
+    monkeypatch.setattr(lint, "GATEKEEPER", [sys.executable, "-m", "gatekeeper", *lint.GATEKEEPER[1:]])
+    monkeypatch.setattr(lint, "installed", lambda: False)
+    boards.make(tmp_path / "410", 410)
+    board = boards.opened(tmp_path, 410)
+    assert len(board.planted) == 11 + 9
+    assert {plant.kind for plant in board.planted} == {None, *range(len(boards.BROKEN))}
+    link_checks = lint.tools()
+    assert lint.judged(board, link_checks) == {lint.OURS: lint.Score(11, 11, 0, ())}
+    timed = lint.measure([board], link_checks, 1)
+    assert set(timed) == {(410, "lint"), (410, lint.OURS)}
+    with pytest.raises(SystemExit):
+        lint.judged(board._replace(planted=board.planted[1:]), link_checks)
+
+
+def test_what_other_link_checks_print_is_read(lint: ModuleType) -> None:
+    """As remark-cli 12.0.1 and markdown-link-check 3.15.0 print it."""
+    remark = (
+        "a/b.md\n"
+        "23:10-23:36 warning Cannot find file `../gone-1.md`; did you mean `x.md` missing-file remark-validate-links\n"
+        "  3:1-3:2   warning Cannot find heading for `#nowhere-1`                missing-heading remark-validate-links\n"
+        "\nc d.md\n1:2-1:3 warning Cannot find file `x`\n\n\u26a0 3 warnings\n"
+    )
+    assert [(path, message[:40]) for path, message in lint.remark(remark)] == [
+        ("a/b.md", "23:10-23:36 warning Cannot find file `.."),
+        ("a/b.md", "3:1-3:2   warning Cannot find heading fo"),
+        ("c d.md", "1:2-1:3 warning Cannot find file `x`"),
+    ]
+    dead = (
+        "\n  ERROR: 2 dead links found in a b.md !\n  [\u2716] ../gone%201.md \u2192 Status: 400\n"
+        "  [\u2716] #x \u2192 Status: 404\n\n  ERROR: 1 dead link found in c.md !\n  [\u2716] y \u2192 Status: 400\n"
+    )
+    assert list(lint.markdown_link_check(dead)) == [
+        ("a b.md", "../gone 1.md"),
+        ("a b.md", "#x"),
+        ("c.md", "y"),
+    ]

@@ -19,10 +19,12 @@ from gatekeeper.linktargets import (
     line_count,
     lines_named,
     link_reading,
+    may_point,
     nearest,
+    readme,
     reads_as_path,
 )
-from gatekeeper.model import GITLINK, REGULAR, Defect
+from gatekeeper.model import FOLDER, GITLINK, REGULAR, Defect
 from gatekeeper.text import QUOTED, listed, quoted, shown
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class Tree(Protocol):
 
     def entry(self, path: bytes) -> tuple[int, str] | None:
         """Mode and object name of a path, None where nothing stands there; the empty path is the root."""
+
+    def names(self, oid: str) -> Collection[bytes]:
+        """The names in a folder."""
 
     def text(self, oid: str) -> bytes | None:
         """A blob's bytes; None for one that is too large to be looked through."""
@@ -117,7 +122,7 @@ class Linker:
 
         `whole` gives the text of the file, front matter included, for links to its own anchors.
         """
-        if "`" not in body and "]" not in body:
+        if not may_point(body) and "]:" not in body:
             return ()
         from gatekeeper.mdlinks import UnreadableError, links  # noqa: PLC0415 -- most texts of a check need no parser
 
@@ -160,7 +165,15 @@ class Linker:
         elif not self._stands(place):
             yield self._missing(path, ref, place, f"the {ref.kind}")
         elif fragment:
-            yield from self._in_file(ref, fragment, place)
+            yield from self._in_file(ref, fragment, self._page(place, fragment))
+
+    def _page(self, place: Place, fragment: str) -> Place:
+        """What GitHub shows at a place: of a folder its README, which it calls `#readme` there."""
+        entry = self._tree.entry(git_path(place) or b"")
+        if entry is None or entry[0] != FOLDER or fragment == "readme":
+            return place
+        name = readme(self._tree.names(entry[1]))
+        return (*place, name) if name else place
 
     def _in_file(self, ref: Reference, fragment: str, place: Place) -> Iterator[Defect]:
         named = git_path(place) or b""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from functools import lru_cache
+from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -35,6 +37,7 @@ _LONGEST_NUMBER = 18
 _LONGEST_WANTED = 200
 _MOST_CANDIDATES = 20_000
 _FINALISTS = 20
+_BITS = 1021
 _ALIKE = 0.7
 
 
@@ -66,6 +69,11 @@ class Lines(NamedTuple):
     def within(self, count: int) -> bool:
         """Whether they stand in a file of that many lines, and don't run backwards."""
         return 1 <= self.first <= self.last <= count
+
+
+def may_point(text: str) -> bool:
+    """Whether a Markdown text may hold a link that needs no definition, or a code span that reads as a path."""
+    return "](" in text or ("`" in text and "/" in text)
 
 
 def is_relative(target: str) -> bool:
@@ -170,33 +178,38 @@ def readme(names: Iterable[bytes]) -> bytes | None:
 def nearest(wanted: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `wanted` most probably meant; None where none comes near it.
 
-    The first 20,000 candidates are looked at, a tenth of a second's work: ask for a few findings, not for all.
+    The first 20,000 candidates are looked at, which takes a few hundredths of a second: ask for a few findings,
+    not for all.
     """
     if len(wanted) > _LONGEST_WANTED:
         return None
-    folded, pairs = wanted.casefold(), _pairs(wanted)
+    folded, mine = wanted.casefold(), _pairs(wanted)
     scored: list[tuple[float, str]] = []
     for candidate in islice(candidates, _MOST_CANDIDATES):
         if candidate.casefold() == folded:
             return candidate
         if len(candidate) <= _LONGEST_WANTED:
             theirs = _pairs(candidate)
-            scored.append((-2 * len(pairs & theirs) / (len(pairs) + len(theirs)), candidate))
+            shared = (mine & theirs).bit_count() / (mine.bit_count() + theirs.bit_count())
+            scored.append((-shared, candidate))
     # Pairs of letters in common tell cheaply who may be alike; difflib, which takes longer, decides.
     matcher = SequenceMatcher(None, b=wanted, autojunk=False)
     best: tuple[float, str] = (_ALIKE, "")
-    for _, candidate in sorted(scored)[:_FINALISTS]:
+    for _, candidate in nsmallest(_FINALISTS, scored):
         matcher.set_seq1(candidate)
-        ratio = matcher.ratio()
-        if ratio > best[0]:
+        if matcher.quick_ratio() > best[0] and (ratio := matcher.ratio()) > best[0]:
             best = (ratio, candidate)
     return best[1] or None
 
 
-def _pairs(text: str) -> set[str]:
-    """The pairs of letters that stand side by side, the ends of the text marked."""
-    marked = f"\0{text}\0"
-    return {marked[at : at + 2] for at in range(len(marked) - 1)}
+@lru_cache(_MOST_CANDIDATES)
+def _pairs(text: str) -> int:
+    """The pairs of letters that stand side by side, the ends of the text marked: a bit for each, a few share one."""
+    found, last = 0, 0
+    for letter in map(ord, text + "\0"):
+        found |= 1 << (last * 37 + letter) % _BITS
+        last = letter
+    return found
 
 
 def _without_line(path: str) -> str:

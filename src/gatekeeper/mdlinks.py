@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.asktext import lines
-from gatekeeper.linktargets import is_relative, reads_as_path
+from gatekeeper.linktargets import is_relative, may_point, reads_as_path
 from gatekeeper.mdparser import UnreadableError, block_tokens, inline_tokens, parser_faults
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Reference", "UnreadableError", "links"]
 
 _KINDS = {"link_open": ("link", "href"), "image": ("image", "src"), "code_inline": ("code", "")}
-_POINTS = re.compile(r"[\[`]")
 _MADE = re.compile(r"\((?:create|new)\)", re.IGNORECASE)
 _BREAK = re.compile(r"\r\n?|\n")
 
@@ -50,7 +49,12 @@ def links(body: str, first_line: int = 1) -> tuple[Reference, ...]:
     """
     with parser_faults():
         tokens, env = block_tokens(lines(body))
-        leaves = [leaf for leaf in _leaves(tokens, body) if _POINTS.search(leaf.content)]
+        defined = bool(env.get("references"))
+        leaves = [
+            leaf
+            for leaf in _leaves(tokens, body)
+            if may_point(leaf.content) or (defined and "[" in leaf.content)
+        ]
         number = _numbers(body, first_line)
         seen: set[str] = set()
         found = [*(ref for leaf in leaves for ref in _of_leaf(leaf, env, seen)), *_unused(env, seen)]
@@ -94,7 +98,7 @@ def _of_leaf(leaf: _Leaf, env: dict[str, Any], seen: set[str]) -> Iterator[Refer
     """The references of one leaf; the labels of definitions that it uses go into `seen`."""
     ends = [found.start() for found in re.finditer("\n", leaf.content)]
     made = [found.start() for found in _MADE.finditer(leaf.content)]
-    for token in inline_tokens(leaf.content, env):
+    for token in inline_tokens(leaf.content, env, links_only=True):
         if "span" not in token.meta:  # no mark, or an `<https://…>`
             continue
         kind, attribute = _KINDS[token.type]

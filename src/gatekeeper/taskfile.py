@@ -349,8 +349,8 @@ def patterns(reading: Reading) -> Iterator[Defect]:
             "GK251", f"{len(wrong) - MOST} more authority patterns can't be used", wrong[MOST][0].line
         )
     for key, _ in block.items[:MOST]:
-        near = nearest_field(key.value, ("paths", "forbid"))
-        if near and key.value != near:
+        near = None if key.value in ("paths", "forbid") else nearest_field(key.value, ("paths", "forbid"))
+        if near:
             message = f"the authority's key {quoted(key.value)} limits nothing; `{near}` is meant?"
             yield Defect("GK205", message, key.line, f"Rename it to `{near}`.")
 

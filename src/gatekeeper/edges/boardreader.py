@@ -160,6 +160,8 @@ def _ended(reader: Reader, board: Board, commit: str) -> dict[bytes, date]:
         for task in board.tasks
         if task.state not in OPEN and (board.today - (day_of(task.id) or date.min)).days > keep
     ]
+    if old:
+        old = _there_before(reader, commit, old)
     moved = moved_at(reader, commit, old) if old else {}
     return {path: datetime.fromtimestamp(moved[path].when, UTC).date() for path in old if path in moved}
 
@@ -174,6 +176,23 @@ class Everything:
 def whole(reader: Reader, tree: str, look: Linker | None, watch: Watch = unwatched) -> Board:
     """All of a tree's board, under the reader's policy; `look` looks up its links, and without it nobody does."""
     return board_of(reader, tree, _files(reader, tree), Everything(), Everything(), look, watch)
+
+
+def _there_before(reader: Reader, commit: str, paths: Sequence[bytes]) -> list[bytes]:
+    """Those of the files that stood where they are when the retention of today began; later ones can't be past it.
+
+    Each commit after that is younger, so that on a board which is pruned no history has to be compared.
+    """
+    since = int(reader.question.now.timestamp()) - reader.policy.retention_days * 86_400
+    done = reader.view.git("rev-list", "-1", "--first-parent", f"--min-age={max(since, 0)}", commit)
+    if done.status:
+        raise HistoryMissing(f"git could not follow history: {done.complaint}", "Fetch the whole history.")
+    newest = done.out.decode().strip()
+    if not newest:
+        return []
+    objects = reader.view.objects
+    tree = objects.commit(newest).tree
+    return [path for path in paths if objects.entry(tree, path) is not None]
 
 
 def _merged_policy(reader: Reader, merged: str) -> tuple[str | None, Policy]:

@@ -11,7 +11,7 @@ from gatekeeper.linking import MISSING, Linker
 from gatekeeper.model import REGULAR, Defect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from gatekeeper.boards.layout import Layout
     from gatekeeper.edges.reader import Entry, Reader
@@ -24,10 +24,17 @@ class LinkTree:
     def __init__(self, reader: Reader, tree: str) -> None:
         self._reader = reader
         self._tree = tree
+        self._entries: dict[bytes, tuple[int, str] | None] = {}
 
     def entry(self, path: bytes) -> tuple[int, str] | None:
         """As `linking.Tree.entry`."""
-        return self._reader.view.objects.entry(self._tree, path)
+        if path not in self._entries:
+            self._entries[path] = self._reader.view.objects.entry(self._tree, path)
+        return self._entries[path]
+
+    def names(self, oid: str) -> Collection[bytes]:
+        """As `linking.Tree.names`."""
+        return self._reader.view.objects.tree(oid)
 
     def text(self, oid: str) -> bytes | None:
         """As `linking.Tree.text`."""

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 WORD = "accept"
 """What a heading has to hold that says when a task is done (CONTRACT 5, GK267)."""
 
-# A heading that nothing before it can hide: text with neither HTML nor a fence has no such thing.
-_PLAIN_HEADING = re.compile(rf"^#{{1,6}} [^\n]*{WORD}", re.MULTILINE | re.IGNORECASE)
+# A heading with nothing in it but text, and what before it could hide it: HTML, or a fence that is not closed.
+_HEADING = re.compile(rf"^#{{1,6}} [^\n<&\\[\]]*{WORD}[^\n<&\\[\]]*$", re.MULTILINE | re.IGNORECASE)
+_FENCED = re.compile(r"^(```|~~~)[ \w+-]*\n(?:(?!.*(?:```|~~~)).*\n)*\1 *\n", re.MULTILINE)
 _HIDING = re.compile(r"<|```|~~~|&|\\")
 
 
@@ -85,14 +86,15 @@ def ask_unclear(board: Board) -> Iterator[Found]:
 
 def _unclear(body: str) -> str | None:
     """What a body lacks; None where it says what it wants."""
-    if _PLAIN_HEADING.search(body) and not _HIDING.search(body):
+    found = _HEADING.search(body)
+    if found and not _HIDING.search(_FENCED.sub("", body[: found.start()])):
         return None
     from gatekeeper.markdown import UnreadableError, has_heading_with, says_nothing  # noqa: PLC0415 -- takes a parser
 
     try:
-        if says_nothing(body):
-            return "has no text"
-        return None if has_heading_with(body, WORD) else 'has no heading with "accept" in it'
+        if has_heading_with(body, WORD):
+            return None
+        return "has no text" if says_nothing(body) else 'has no heading with "accept" in it'
     except UnreadableError as why:
         return f"has a text that can't be read: {why}"
 
