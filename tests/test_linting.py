@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -346,15 +345,17 @@ def test_a_board_in_a_repository_of_its_own_is_to_be_linted_there(tmp_path: Path
     assert sample.lint().status == 0
 
 
-def test_a_board_as_deep_as_trees_can_be(sample: Sample) -> None:
+@pytest.mark.parametrize(("where", "status"), [(".agents/tasks/", 2), ("docs/", 0)])
+def test_a_tree_as_deep_as_trees_can_be(sample: Sample, where: str, status: int) -> None:
     blob = sample.git("hash-object", "-w", "--stdin", stdin="x\n")
-    deep = b"M 100644 " + blob.encode() + b" .agents/tasks/" + b"a/" * 1500 + b"x.md\n"
-    head = b"commit refs/heads/deep\ncommitter x <x@example.com> 1773046800 +0000\ndata 1\nx\nfrom refs/heads/main\n"
-    subprocess.run(
-        ["git", "fast-import", "--quiet"], cwd=sample.path, input=head + deep, check=True, env=sample.env
-    )
-    assert sample.lint("--tree", "deep").codes == {"GK212", "GK253"}
-    assert sample.lint("--tree", "deep", "--base", "main", "--links-only").status == 0
+    deep = f"M 100644 {blob} {where}{'a/' * 1500}x.md\n"
+    head = "commit refs/heads/deep\ncommitter x <x@example.com> 1773046800 +0000\ndata 1\nx\nfrom refs/heads/main\n"
+    sample.git("fast-import", "--quiet", stdin=head + deep)
+    for args in ([], ["--base", "main"], ["--links-only"], ["--links-only", where.rstrip("/")]):
+        done = sample.lint("--tree", "deep", *args)
+        expected = 2 if "docs" in args else status
+        assert done.status == expected
+        assert done.codes <= {"GK005", "GK253"}
 
 
 # -- nothing is touched --------------------------------------------------------------------------------

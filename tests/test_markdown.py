@@ -428,7 +428,8 @@ def test_the_short_way_never_says_more_than_the_parser(base: str, more: str, gap
         with suppress(UnreadableError):
             old, now = shown(base), shown(new)
             rest = iter(now.lines)
-            assert all(line in rest for line in old.lines)
+            # A tag alone shows nothing, and one that hides goes with what it hides once it is closed.
+            assert all(line in rest for line in old.lines if not plainly(line).startswith("<"))
             assert old.definitions <= now.definitions
 
 

@@ -209,7 +209,7 @@ def test_an_id_in_two_files_is_refused_and_both_are_named(sample: Sample) -> Non
         (f"---\nid: {A}\nid: {A}\nstatus: queued\n---\n", [f"{QUEUED_A}:3", "stands twice"]),
         ("---\nid: T-20260301-0000000b\nstatus: queued\n---\n", ["says that its id is", "0000000b"]),
         (f"---\nid: {A}\n---\nstatus: queued\n", ["no `status` field"]),
-        (f"---\nid: {A}\nstatus: queued\n---\n" + "x" * (1 << 20), ["larger than 1024 KiB"]),
+        (f"---\nid: {A}\nstatus: queued\n---\n" + "x" * (1 << 20), ["larger than 256 KiB"]),
         ({"hex": "ff00"}, ["not UTF-8"]),
     ],
 )

@@ -19,6 +19,7 @@ import click
 from gatekeeper import __version__
 from gatekeeper.cli.base import World
 from gatekeeper.edges import clock
+from gatekeeper.edges.leaving import stopping
 from gatekeeper.errors import GatekeeperError, Refusal, RepositoryUnreadable, unforeseen
 from gatekeeper.report.escape import log_text
 
@@ -161,7 +162,9 @@ def run(args: list[str]) -> int:
 
 
 def complain(problem: GatekeeperError) -> None:
-    """What is wrong, and what to do, on standard error."""
+    """What is wrong, and what to do, on standard error; nothing where it only comes of being told to end."""
+    if stopping():
+        return
     hint = [f"  {log_text(problem.hint)}"] if problem.hint else []
     _say(f"gatekeeper: error: {log_text(problem.message)}", *hint)
 

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""The signals that would end a command on the spot; SIGINT is Python's own KeyboardInterrupt."""
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""The signals that end a command in order."""
+
+_told: list[int] = []  # the signals that told us to end, in case Python swallows what is raised of one
 
 
 class Stopped(BaseException):
@@ -29,29 +31,42 @@ def in_order(command: Callable[[], int]) -> int:
     Signals that were ignored from the start (`nohup`) stay ignored.
     """
     for number in ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _stop)
     status = _status(command)
-    for number in (signal.SIGINT, *ENDING):  # what follows is short, and is to be whole
+    for number in ENDING:  # what follows is short, and is to be whole
         signal.signal(number, signal.SIG_IGN)
-    git = sys.modules.get("gatekeeper.edges.git.run")
-    if git is not None:  # a thread may still wait for one
-        git.end_all()
+    _end_git()
     return status
 
 
+def stopping() -> bool:
+    """Whether a signal told the command to end: what fails from then on is no news."""
+    return bool(_told)
+
+
+def _end_git() -> None:
+    git = sys.modules.get("gatekeeper.edges.git.run")
+    if git is not None and hasattr(git, "end_all"):  # a thread may still wait for one
+        git.end_all()
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
+    """End git now: what is raised here is lost where it hits a callback of Python's own, and then git's end is seen."""
     del frame
-    raise Stopped(number)
+    _told.append(number)
+    _end_git()
+    raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
 
 
 def _status(command: Callable[[], int]) -> int:
     try:
-        return command()
-    except Stopped as stopped:
-        status = 128 + stopped.number
-    except KeyboardInterrupt:  # click, which answers it, was not there yet
-        status = 128 + signal.SIGINT
+        status = command()
+    except (Stopped, KeyboardInterrupt):
+        status = -1
+    if not _told or status == 128 + _told[0]:  # click answers a KeyboardInterrupt itself
+        return status
+    status = 128 + _told[0]
     with suppress(AttributeError, OSError, ValueError):  # nobody reads it, or it is closed
         sys.stderr.write("gatekeeper: stopped\n")
     return status

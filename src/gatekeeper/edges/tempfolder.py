@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import atexit
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
+_TRIES, _MOMENT = 40, 0.05  # times, and seconds in between, that what is left is removed at the end
 _MADE: set[Path] = set()
 
 
@@ -26,9 +28,16 @@ def make_folder() -> Path:
 
 
 def _remove_all() -> None:
-    """Remove what is left when the command is left early, by a signal or by an error."""
-    for path in list(_MADE):
-        remove_folder(path)
+    """Remove what is left when the command is left early, by a signal or by an error.
+
+    What a git that was ended had started itself may go on writing for a moment.
+    """
+    for _ in range(_TRIES):
+        for path in list(_MADE):
+            remove_folder(path)
+        if not _MADE:
+            return
+        time.sleep(_MOMENT)
 
 
 def remove_folder(path: Path) -> None:
