@@ -20,7 +20,7 @@ step = @printf '\n== %s\n' "$(1)"
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types docs docs-check wheel cases unit bench model chaos newer-git clean distclean
+.PHONY: help demo test lint types docs docs-check links wheel cases unit bench model chaos newer-git clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,7 +28,7 @@ help: ## list the targets
 demo: $(VENV)/.run ## see the gate pass an honest pull request and refuse five others
 	@$(BIN)/gatekeeper demo
 
-test: lint types docs-check wheel cases unit ## everything: style, types, docs, the wheel, the cases, the tests
+test: lint types docs-check links wheel cases unit ## everything: style, types, docs, the wheel, the cases, the tests
 	$(call step,everything holds)
 
 lint: $(VENV)/.dev ## style and layers
@@ -48,6 +48,12 @@ docs-check: $(VENV)/.run ## the generated docs are what the code would write
 	@mkdir -p build && rm -rf build/docs && cp -R docs build/docs
 	@$(BIN)/python -m gatekeeper.docs build/docs
 	@diff -ru docs build/docs || { echo "the docs are stale: run make docs"; exit 1; }
+
+links: $(VENV)/.run ## every link of the docs leads somewhere
+	$(call step,links of the docs)
+	@if git rev-parse --git-dir >/dev/null 2>&1; then \
+		$(BIN)/gatekeeper lint --links-only README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs; \
+	else echo "this is no git repository: not looked up"; fi
 
 wheel: $(VENV)/.run ## build the wheel, install it alone in a fresh environment, and run it there
 	$(call step,the wheel)

@@ -1,6 +1,8 @@
 #!/bin/sh
 # The git commands that a claim, or a release, must run, and nothing else. With a remote: base, the claims, the
-# locks and the task's log come over in one fetch, one atomic push moves the refs, and the clone's own follow.
+# locks and the task's log come over in one fetch, one atomic push moves the refs, and the clone's own follow. A claim
+# looks at the task's log once more when it stands: a ref that is absent again looks like one that was never there, so no
+# compare-and-swap tells whether somebody had the task in between and finished it.
 # `make bench` holds `gatekeeper claim` and `gatekeeper release` against this.
 #
 # usage, in a repository: bare_claim.sh claim|release TASK REMOTE-OR-EMPTY
@@ -30,6 +32,9 @@ case $what in
 claim)
     [ -z "$remote" ] || git push --quiet --atomic --porcelain "--force-with-lease=$claim:" "$remote" "$blob:$claim" >/dev/null
     printf 'start\ncreate %s %s\nprepare\ncommit\n' "$claim" "$blob" | git update-ref --stdin >/dev/null
+    [ -z "$remote" ] || git fetch --quiet --no-tags --no-write-fetch-head "$remote" \
+        "+refs/swarm/claim-log/$task/*:refs/swarm/claim-log/$task/*"
+    git for-each-ref "refs/swarm/claim-log/$task" >/dev/null
     ;;
 release)
     old=$(git rev-parse "$claim")
