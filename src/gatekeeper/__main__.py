@@ -12,15 +12,14 @@ import sys
 def main() -> None:
     """Run the command and leave with its exit status.
 
-    A command is over before garbage is worth collecting: without the collector, and without its
-    last round at the end, a check takes an eighth less time. What runs on turns it on again.
+    A command is over before garbage is worth collecting, and nobody needs the interpreter taken apart
+    object by object: without the one and the other a check takes a fifth less time. What runs on turns
+    the collector on again.
     """
     gc.disable()
-    from gatekeeper.edges.leaving import in_order  # noqa: PLC0415 -- after the collector is off
+    from gatekeeper.edges.leaving import at_once, in_order  # noqa: PLC0415 -- after the collector is off
 
-    status = in_order(_command)
-    gc.freeze()
-    sys.exit(status)
+    at_once(in_order(_command))
 
 
 def _command() -> int:

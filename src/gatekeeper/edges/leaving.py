@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +40,25 @@ def in_order(command: Callable[[], int]) -> int:
         signal.signal(number, signal.SIG_IGN)
     _end_git()
     return status
+
+
+def at_once(status: int) -> NoReturn:
+    """Leave with this status: threads are waited for, what was to be done at the end is done, and all is written.
+
+    Where something can't be written Python's own way out says so.
+    """
+    if (threading := sys.modules.get("threading")) is not None:
+        for thread in threading.enumerate():
+            if thread is not threading.main_thread() and not thread.daemon:
+                thread.join()
+    atexit._run_exitfuncs()  # noqa: SLF001 -- there is no other name for it, and it has been there since Python 3.0
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(status)
+    os._exit(status)
 
 
 def stopping() -> bool:
