@@ -50,7 +50,9 @@ def _held(desk: Desk, mine: Sequence[Claim], paths: Sequence[bytes]) -> Answer:
     """Whether one of the branch's claims lets it write the paths now."""
     if not mine:
         who = quoted(desk.branch) if desk.branch else "a detached HEAD"
-        return Answer(False, (f"{who} holds no claim", "Claim a task first: gatekeeper claim --next."))
+        first = "" if desk.branch and desk.branch != desk.base_name else "git switch -c agent/NAME, then "
+        hint = f"Claim a task first: {first}gatekeeper claim --next (or claim ID --again, to go on with one in review)."
+        return Answer(False, (f"{who} holds no claim", hint))
     faults = [fault for claim in mine if (fault := _stale(desk, claim))]
     good = [claim for claim in mine if _stale(desk, claim) is None]
     if not good:

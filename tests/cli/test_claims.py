@@ -52,6 +52,7 @@ def test_a_claim_is_a_blob_and_its_locks_carry_the_same(swarm: Swarm) -> None:
     ran = swarm.call(a, "claim", ONE, now=T0)
     assert ran.out == (
         f"claimed {ONE} for {a.name} until 2026-03-10T08:30:00.000Z\n  (no plan @ main, locks: shared)\n"
+        f"  Number 1: .agents/tasks/queued/{ONE}.md\n"
     )
     refs = swarm.refs()
     assert len(refs) == 2

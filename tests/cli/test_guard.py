@@ -150,6 +150,18 @@ def test_two_dots_count_as_text_as_well(swarm: Swarm) -> None:
     assert swarm.call(a, "guard", "src/2/link/x", now=T20).status == 0
 
 
+def test_what_was_changed_against_the_rules_can_be_undone(swarm: Swarm) -> None:
+    a = swarm.agents[0]
+    (a.path / "README.md").write_text("rewritten\n")
+    (a.path / "elsewhere.md").write_text("x\n")
+    git(a.path, "add", "--all")
+    assert swarm.call(a, "guard", "--staged", now=T20).status == 1
+    git(a.path, "commit", "--quiet", "--no-verify", "--message", "outside of the task")
+    git(a.path, "rm", "--quiet", "elsewhere.md")
+    git(a.path, "restore", "--staged", "--worktree", "--source=main", "README.md")
+    assert swarm.call(a, "guard", "--staged", now=T20).status == 0
+
+
 def test_it_writes_nothing_and_asks_nobody(swarm: Swarm) -> None:
     before = swarm.refs()
     assert swarm.call(swarm.agents[0], "guard", str(swarm.agents[0].path / "src/1/x"), now=T20).status == 0

@@ -202,4 +202,7 @@ def _usage(problem: click.ClickException) -> list[str]:
     problem.show(shown)
     message = problem.format_message()
     frame = shown.getvalue().removesuffix("\n").removesuffix(message)
-    return [log_text(line) for line in f"{frame}{log_text(message)}".split("\n")]
+    # A group's own help, and the values that an option takes, are texts of ours, in lines.
+    ours = isinstance(problem, (click.exceptions.NoArgsIsHelpError, click.MissingParameter))
+    text = message.expandtabs(4) if ours else log_text(message)
+    return [log_text(line) for line in f"{frame}{text}".split("\n")]

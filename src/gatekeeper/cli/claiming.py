@@ -13,6 +13,7 @@ from gatekeeper.cli.desk import opened, remote_option
 from gatekeeper.edges import clock
 from gatekeeper.errors import Refusal
 from gatekeeper.report.escape import log_text
+from gatekeeper.text import shown
 
 if TYPE_CHECKING:
     from gatekeeper.cli.base import World
@@ -124,7 +125,9 @@ def _tell_taken(form: str, desk: Desk, taken: Taken) -> None:
         "how": taken.how,
         "claimed": {k: v for k, v in fields.items() if k != "signature"},
     }
-    tell(form, text, document, f"  ({rev} @ {desk.base_name}, locks: {locks})")
+    task = desk.queued(str(fields["task"]))
+    what = [f"  {task.title}: {shown(task.path)}"] if task else []
+    tell(form, text, document, f"  ({rev} @ {desk.base_name}, locks: {locks})", *what)
 
 
 def _list(value: object) -> list[object]:
@@ -240,6 +243,12 @@ def release(
         ended = f" as {outcome}" if outcome else ""
         document = {"command": "release", "task": fields["task"], "outcome": outcome}
         tell(form, f"released {fields['task']}{ended}", document)
+        if outcome == "done" and not desk.finished(str(fields["task"])):
+            click.echo(
+                f"gatekeeper: HEAD does not have {log_text(str(fields['task']))} in done/: finish it with gatekeeper "
+                "done, or take it up again with gatekeeper claim ID --again",
+                err=True,
+            )
     return 0
 
 

@@ -89,12 +89,16 @@ def _from_root(desk: Desk, cwd: Path, paths: Iterable[str]) -> list[bytes]:
 
 
 def _staged(desk: Desk) -> list[bytes]:
-    """The paths whose staged content differs from HEAD, renames as two; in a merge, from what is merged as well."""
+    """The paths whose staged content differs from HEAD, renames as two; in a merge, from what is merged as well.
+
+    What stands again as base has it is left out: what was changed against the rules has to be undone somehow.
+    """
     found = _differing(desk, "HEAD") if desk.repository.resolve(["HEAD"]) else _differing(desk)
     if desk.repository.git("rev-parse", "--quiet", "--verify", "MERGE_HEAD").status == 0:
         theirs = set(_differing(desk, "MERGE_HEAD"))
         found = [path for path in found if path in theirs]
-    return found
+    changed = set(_differing(desk, desk.base)) if found else set()
+    return [path for path in found if path in changed]
 
 
 def _differing(desk: Desk, *commit: str) -> list[bytes]:

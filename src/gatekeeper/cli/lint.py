@@ -80,7 +80,10 @@ def lint(
         return emit(undecided(unforeseen(why, world.environ), None)._replace(command="lint"), form, output)
     if quiet and output is None and found.verdict.outcome.value == "pass":
         return 0
-    return emit(found.verdict, form, output)
+    status = emit(found.verdict, form, output)
+    if found.cases and not fix and tree is None:
+        click.echo(f"gatekeeper: gatekeeper lint --fix mends {len(found.cases)} of these", err=True)
+    return status
 
 
 def _linted(world: World, asked: Asked, paths: Sequence[str], *, fix: bool) -> Linted:

@@ -102,6 +102,15 @@ class Desk:
                 return spot.task
         return None
 
+    def finished(self, task: str) -> bool:
+        """Whether HEAD's commit has the task in done/."""
+        head = self.reader.question.head.commit
+        if head is None:
+            return False
+        entries = self.reader.named(self.clone.view.objects.commit(head).tree, [task])[task]
+        places = [self.reader.layout.place(path) for path, _, _ in entries]
+        return any(place is not None and place.state is State.DONE for place in places)
+
     def all_queued(self) -> list[Task]:
         """Every queued task of base, by priority, then id."""
         folder = self.reader.layout.folder(State.QUEUED).rstrip(b"/")
