@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gatekeeper import asktext, mdparser
+from gatekeeper import asktext, mdbounds, mdparser
 from gatekeeper.markdown import (
     Heading,
     UnreadableError,
@@ -104,6 +104,7 @@ def texts(body: str) -> list[str]:
         ("\x02#\x03a\n", ["\ufffd#\ufffda"]),
         ("***\n", ["---"]),
         ("|a|\n|-|\n|b|c|\n", ["a", "b"]),
+        ("> - <!--\n> ", []),
     ],
 )
 def test_what_a_body_shows(body: str, lines: list[str]) -> None:
@@ -607,7 +608,7 @@ def many(text: str, size: int = 1 << 20) -> str:
 
 
 REFUSED = {
-    "too long": "a" * (mdparser.MAX_BODY + 1),
+    "too long": "a" * (mdbounds.MAX_BODY + 1),
     "lines": many("a\n"),
     "brackets": many("["),
     "pictures": many("!["),

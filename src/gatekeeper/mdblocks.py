@@ -13,7 +13,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults, refuse_doubts, spend_marks
+from gatekeeper.mdbounds import refuse_doubts, spend_marks
+from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults
 from gatekeeper.rawhtml import CONTAINERS, Html
 
 if TYPE_CHECKING:

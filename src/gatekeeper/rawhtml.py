@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from gatekeeper.mdparser import UnreadableError
+from gatekeeper.mdbounds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
