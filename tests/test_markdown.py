@@ -349,6 +349,7 @@ UNLIKE = {
     "a block in a paragraph": ("a\n", "x<div></div><y hidden>\n\na\n"),
     "an end tag that a paragraph stops": ("a\n", "<noscript>\n\nx </noscript>\n\na\n"),
     "a comment across the end of an item": ("a\n", "- x\n?<details>\n  <!--\n<!-->\na\n"),
+    "what stands in a style is text": ("a\n", "x<style><del></style>\na\n"),
     "a heading of two lines": ("a\n", "a\nb|\n--\n"),
 }
 NO_PARSER_KNOWS = {
@@ -360,6 +361,8 @@ NO_PARSER_KNOWS = {
     "a block below a definition": ("a\n", "[x]: y\n<b>\n```\n\na\n"),
     "a lazy line below a definition": ("a\n", ">[x]: y\n    <h1>\na\n"),
     "a definition in a footnote": ("a\n", "[^1]: [x]: y\na\n"),
+    "a line of dashes below a definition": ("a\n", "[x]:>\n---\n    <details>\n\na\n"),
+    "a table's head on a lazy line": ("a\n", "b\n    |c|d|\n-|-\n    a\n"),
     "a lazy line far in": ("a\n", "1000. x\n    <!--<h1>\na\n"),
     "a blank that is none": ("a\n", "\x0b|b|\n-|-\n\na\n"),
 }
@@ -386,6 +389,21 @@ def test_an_element_that_never_ends_hides_nothing_of_the_ask(tag: str) -> None:
         assert ask_lost(base, base + "\n## Notes\n\nc <br> d\n") is None
         assert ask_lost(base, base.replace("b\n", "c\n")) == "b"
         assert ask_lost("- a\n\nb\n", f"- a\n\n<{tag}>\n\nb\n") in ("b", None if tag == "x" else "b")
+
+
+def test_definitions_may_have_neighbours() -> None:
+    for below in (
+        "",
+        "[c]: d\n",
+        "\n---\n\nb\n",
+        "---\n\nb\n",
+        "# b\n",
+        "- b\n",
+        "> b\n",
+        "<!-- x -->\nb\n",
+        "b\n",
+    ):
+        assert ask_lost("a\n", f"[x]: y\n{below}\na\n") is None
 
 
 def test_footnotes_are_kept_as_any_text() -> None:

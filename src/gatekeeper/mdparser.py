@@ -82,7 +82,8 @@ def _ruled(content: str) -> bool:
     """Whether a paragraph holds a line that parts a table's head from its rows, if that could be one for GitHub."""
     lines = content.split("\n")
     return any(
-        _RULED.fullmatch(line) and ("\\\\|" in above or line.strip("| \t").count("|") == 0)
+        _RULED.fullmatch(line)
+        and ("\\\\|" in above or above[:1] in (" ", "\t") or "|" not in line.strip("| \t"))
         for above, line in pairwise(lines)
     )
 

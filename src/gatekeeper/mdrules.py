@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _CODE = 4  # blanks that make code of what stands behind them
 _INDENTS = "where the text around lists begins"
 _BEGINS = re.compile(r"[<+*0-9-]")  # what would begin another block, if it were in no paragraph
+_UNDERLINE = re.compile(r"(?:-+|=+)[ \t]*+")
 _MARKED = re.compile(r"[^\w\s]|[0-9]")
 _NOTE = re.compile(r"\[\^([^\] \t\r\n\0]+)\]:[ \t]*+")
 # Any HTML that may stand in a text: blanks are ASCII's, and declarations begin with capitals.
@@ -123,11 +124,18 @@ def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """The rule for link definitions. To CommonMark they begin a paragraph, and what stands below goes on with it."""
     if not rules_block.reference(state, start, end, silent):
         return False
-    line = state.line
-    if not silent and line < len(state.bMarks) - 1 and not state.isEmpty(line) and not _cut(state, line):
-        outside = state.sCount[line] < state.blkIndent
-        if outside or state.is_code_block(line) or _BEGINS.match(_text(state, line)):
-            doubt(state.env, "what stands right below a link's definition is more than a paragraph")
+    line, last = state.line, len(state.bMarks) - 2
+    if silent or line > last or state.isEmpty(line):
+        return True
+    if _UNDERLINE.fullmatch(
+        _text(state, line)
+    ):  # to cmark-gfm text, as there is nothing to make a heading of
+        odd = line < last and not state.isEmpty(line + 1)
+    else:
+        begins = state.is_code_block(line) or _BEGINS.match(_text(state, line)) is not None
+        odd = not _cut(state, line) and (begins or state.sCount[line] < state.blkIndent)
+    if odd:
+        doubt(state.env, "what stands right below a link's definition is more than a paragraph")
     return True
 
 
