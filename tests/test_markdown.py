@@ -363,6 +363,7 @@ NO_PARSER_KNOWS = {
     "a definition in a footnote": ("a\n", "[^1]: [x]: y\na\n"),
     "a line of dashes below a definition": ("a\n", "[x]:>\n---\n    <details>\n\na\n"),
     "a table's head on a lazy line": ("a\n", "b\n    |c|d|\n-|-\n    a\n"),
+    "a footnote in a footnote": ("b[^1]\n\n[^1]: a\n", "b[^1]\n\n[^1]: a\n    [^1]:\n"),
     "a lazy line far in": ("a\n", "1000. x\n    <!--<h1>\na\n"),
     "a blank that is none": ("a\n", "\x0b|b|\n-|-\n\na\n"),
 }
@@ -640,6 +641,7 @@ REFUSED = {
     "cells": many("|a|b|c|\n", 140_000),
     "targets": many("[a](" + "x" * 90),
     "exclamations": many("!"),
+    "footnotes in footnotes": many("[^a]: ", 40_000),
     "quotes in quotes": ">" * 11 + many("a\n", 38_000),
     "rows to fill up": many("a|", 1900) + "\n" + many("-|", 1900) + "\n" + many("|\n", 38_000),
     "wide tables": (many("|a", 1800) + "\n" + many("|-", 1800) + "\n" + many("x\n", 200) + "\n") * 30,
@@ -683,7 +685,6 @@ READ = {
     "definitions": "".join(f"[a{i}]: b\n" for i in range(9_000)),
     "nothing": many(" "),
     "long footnotes": "".join(f"[^a{i}]: b\n\n    c\n\n" for i in range(4_500)),
-    "footnotes in footnotes": many("[^a]: ", 40_000),
     "stops": many("- = : $ "),
 }
 
