@@ -364,6 +364,7 @@ NO_PARSER_KNOWS = {
     "a line of dashes below a definition": ("a\n", "[x]:>\n---\n    <details>\n\na\n"),
     "a table's head on a lazy line": ("a\n", "b\n    |c|d|\n-|-\n    a\n"),
     "a footnote in a footnote": ("b[^1]\n\n[^1]: a\n", "b[^1]\n\n[^1]: a\n    [^1]:\n"),
+    "a lazy line far in of a quote in a quote": ("a\n", ">>b\n    <p <object>\na\n"),
     "a lazy line far in": ("a\n", "1000. x\n    <!--<h1>\na\n"),
     "a blank that is none": ("a\n", "\x0b|b|\n-|-\n\na\n"),
 }

@@ -167,10 +167,14 @@ def _within(state: StateBlock, indents: list[int]) -> Iterator[None]:
 def _far_out(state: StateBlock, line: int, _end: int, silent: bool) -> bool:
     """No rule, but a guard: a lazy line indented by four goes on with its paragraph, whatever markdown-it sees in it."""
     here = state.sCount[line]
-    if silent and _CODE <= here < state.blkIndent and _MARKED.match(_text(state, line)):
-        around = max((at for at in state.env.get(_INDENTS, ()) if at <= here), default=0)
-        if here - around >= _CODE:
-            doubt(state.env, "a line is indented by four blanks or more, but by less than the list above it")
+    if not silent or here >= state.blkIndent or not _MARKED.match(_text(state, line)):
+        return False
+    if here < 0:  # an outer quote has taken the line for lazy, and an inner one asks again
+        inwards = state.tShift[line]
+    else:
+        inwards = here - max((at for at in state.env.get(_INDENTS, ()) if at <= here), default=0)
+    if inwards >= _CODE:
+        doubt(state.env, "a line is indented by four blanks or more, but by less than what stands above it")
     return False
 
 
