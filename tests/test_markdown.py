@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gatekeeper import asktext, mdparser
+from gatekeeper import asktext, mdbounds, mdparser
 from gatekeeper.markdown import (
     Heading,
     UnreadableError,
@@ -104,6 +104,7 @@ def texts(body: str) -> list[str]:
         ("\x02#\x03a\n", ["\ufffd#\ufffda"]),
         ("***\n", ["---"]),
         ("|a|\n|-|\n|b|c|\n", ["a", "b"]),
+        ("> - <!--\n> ", []),
     ],
 )
 def test_what_a_body_shows(body: str, lines: list[str]) -> None:
@@ -348,6 +349,7 @@ UNLIKE = {
     "a block in a paragraph": ("a\n", "x<div></div><y hidden>\n\na\n"),
     "an end tag that a paragraph stops": ("a\n", "<noscript>\n\nx </noscript>\n\na\n"),
     "a comment across the end of an item": ("a\n", "- x\n?<details>\n  <!--\n<!-->\na\n"),
+    "what stands in a style is text": ("a\n", "x<style><del></style>\na\n"),
     "a heading of two lines": ("a\n", "a\nb|\n--\n"),
 }
 NO_PARSER_KNOWS = {
@@ -359,6 +361,10 @@ NO_PARSER_KNOWS = {
     "a block below a definition": ("a\n", "[x]: y\n<b>\n```\n\na\n"),
     "a lazy line below a definition": ("a\n", ">[x]: y\n    <h1>\na\n"),
     "a definition in a footnote": ("a\n", "[^1]: [x]: y\na\n"),
+    "a line of dashes below a definition": ("a\n", "[x]:>\n---\n    <details>\n\na\n"),
+    "a table's head on a lazy line": ("a\n", "b\n    |c|d|\n-|-\n    a\n"),
+    "a footnote in a footnote": ("b[^1]\n\n[^1]: a\n", "b[^1]\n\n[^1]: a\n    [^1]:\n"),
+    "a lazy line far in of a quote in a quote": ("a\n", ">>b\n    <p <object>\na\n"),
     "a lazy line far in": ("a\n", "1000. x\n    <!--<h1>\na\n"),
     "a blank that is none": ("a\n", "\x0b|b|\n-|-\n\na\n"),
 }
@@ -385,6 +391,21 @@ def test_an_element_that_never_ends_hides_nothing_of_the_ask(tag: str) -> None:
         assert ask_lost(base, base + "\n## Notes\n\nc <br> d\n") is None
         assert ask_lost(base, base.replace("b\n", "c\n")) == "b"
         assert ask_lost("- a\n\nb\n", f"- a\n\n<{tag}>\n\nb\n") in ("b", None if tag == "x" else "b")
+
+
+def test_definitions_may_have_neighbours() -> None:
+    for below in (
+        "",
+        "[c]: d\n",
+        "\n---\n\nb\n",
+        "---\n\nb\n",
+        "# b\n",
+        "- b\n",
+        "> b\n",
+        "<!-- x -->\nb\n",
+        "b\n",
+    ):
+        assert ask_lost("a\n", f"[x]: y\n{below}\na\n") is None
 
 
 def test_footnotes_are_kept_as_any_text() -> None:
@@ -608,7 +629,7 @@ def many(text: str, size: int = 1 << 20) -> str:
 
 
 REFUSED = {
-    "too long": "a" * (mdparser.MAX_BODY + 1),
+    "too long": "a" * (mdbounds.MAX_BODY + 1),
     "lines": many("a\n"),
     "brackets": many("["),
     "pictures": many("!["),
@@ -622,6 +643,7 @@ REFUSED = {
     "cells": many("|a|b|c|\n", 140_000),
     "targets": many("[a](" + "x" * 90),
     "exclamations": many("!"),
+    "footnotes in footnotes": many("[^a]: ", 40_000),
     "quotes in quotes": ">" * 11 + many("a\n", 38_000),
     "rows to fill up": many("a|", 1900) + "\n" + many("-|", 1900) + "\n" + many("|\n", 38_000),
     "wide tables": (many("|a", 1800) + "\n" + many("|-", 1800) + "\n" + many("x\n", 200) + "\n") * 30,
@@ -665,7 +687,6 @@ READ = {
     "definitions": "".join(f"[a{i}]: b\n" for i in range(9_000)),
     "nothing": many(" "),
     "long footnotes": "".join(f"[^a{i}]: b\n\n    c\n\n" for i in range(4_500)),
-    "footnotes in footnotes": many("[^a]: ", 40_000),
     "stops": many("- = : $ "),
 }
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gatekeeper.mdbounds import MAX_SCANNED
 from gatekeeper.mdlinks import Reference, UnreadableError, links
-from gatekeeper.mdparser import MAX_SCANNED
 
 
 def found(body: str, first_line: int = 1) -> list[tuple[str, str, int]]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gatekeeper.header import MAX_HEADER
 from gatekeeper.model import Authority, Defect, Task
 from gatekeeper.taskfile import FAILURES, MOST, Field, Form, one_line, parse_task, texts
 from gatekeeper.taskname import id_from_name
@@ -366,7 +367,7 @@ def test_an_id_of_another_form_is_one_defect(id_: str) -> None:
 
 
 def test_an_id_that_is_a_book_is_not_used() -> None:
-    task = parse(put(f"id: {ID}", "id: " + "x" * 50_000))
+    task = parse(put(f"id: {ID}", "id: " + "x" * 60_000))
     assert only(task).code == "GK221"
     assert task.id == ID
 
@@ -522,13 +523,14 @@ def test_any_header_is_read_with_one_fault_told_once(fields: dict[str, str], sta
 @pytest.mark.parametrize(
     "head",
     [
-        "".join(f"x{i}x{i}: 1\n" for i in range(15_000)),
-        HEAD + "locks: [" + "a," * 100_000 + "]\n",
-        HEAD + "locks:\n" + "".join(f"- a{i}\n" for i in range(30_000)),
-        "authority: {paths: [" + "/a," * 60_000 + "]}\n",
+        "".join(f"x{i}x{i}: 1\n" for i in range(4_000)),
+        HEAD + "locks: [" + "a," * 30_000 + "]\n",
+        HEAD + "locks:\n" + "".join(f"- a{i}\n" for i in range(7_000)),
+        "authority: {paths: [" + "/a," * 20_000 + "]}\n",
     ],
 )
 def test_large_headers_are_read_in_time(head: str) -> None:
+    assert len(head) < MAX_HEADER
     start = time.process_time()
     parse(head)
     assert time.process_time() - start < 2

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.asktext import lines, plainly_kept, unticked
 from gatekeeper.mdblocks import AROUND, MARK, Block, Definitions, read
-from gatekeeper.mdparser import UnreadableError
+from gatekeeper.mdbounds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

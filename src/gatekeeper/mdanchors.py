@@ -11,7 +11,8 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.asktext import lines
-from gatekeeper.mdparser import UnreadableError, block_tokens, inline_tokens, parser_faults
+from gatekeeper.mdbounds import UnreadableError
+from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults
 from gatekeeper.rawhtml import COMMENT_END, RAW, TAG
 from gatekeeper.slugs import Slugs, slug
 

@@ -13,7 +13,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults, refuse_doubts, spend_marks
+from gatekeeper.mdbounds import UnreadableError, refuse_doubts, spend_marks
+from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults
 from gatekeeper.rawhtml import CONTAINERS, Html
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def _as_rendered(tokens: Sequence[Token]) -> list[Token]:
     for token in tokens:
         note = token.type.startswith("footnote")
         depth += token.nesting if note else 0
+        if depth > 1:  # which of two with one label is shown, the inner or the outer one, nobody would guess
+            raise UnreadableError("a footnote stands in another one")
         (notes if depth or note else shown).append(token)
     return shown + notes
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.asktext import lines
 from gatekeeper.linktargets import is_relative, may_point, reads_as_path
-from gatekeeper.mdparser import UnreadableError, block_tokens, inline_tokens, parser_faults
+from gatekeeper.mdbounds import UnreadableError
+from gatekeeper.mdparser import block_tokens, inline_tokens, parser_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

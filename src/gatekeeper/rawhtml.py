@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from gatekeeper.mdparser import UnreadableError
+from gatekeeper.mdbounds import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,7 +238,7 @@ class Html:
             if element.name == name:
                 self.unclosed.discard(element.number)
                 above = self.open[index + 1 :]
-                self._keep(index, [e for e in above if e.name in LASTING])
+                self._keep(index, [e for e in above if e.name in LASTING or name in RAW])
                 return
             if element.name == _ENDLESS or (
                 element.name in SPECIAL and not (name in _FREE and element.name in IMPLIED)

@@ -244,7 +244,7 @@ class Reader:
         text = self.blob(oid).decode("utf-8", "replace")
         del self._blobs[oid]
         if key in self._brought:
-            from gatekeeper.mdparser import weight  # noqa: PLC0415 -- few changes bring decisions
+            from gatekeeper.mdbounds import weight  # noqa: PLC0415 -- few changes bring decisions
 
             self._weight_left -= _WEIGHT_OF_MARK * weight(text)
         return Decision(path, text if self._weight_left >= 0 else "")
