@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper import rules
 from gatekeeper.edges import workingtree
-from gatekeeper.edges.boardreader import OPEN, compared, thoroughly, unwatched, whole
+from gatekeeper.edges.boardreader import compared, thoroughly, unwatched, whole
 from gatekeeper.edges.linktree import folders, linker, of_files
 from gatekeeper.edges.reader import Reader
 from gatekeeper.errors import Refusal, RepositoryUnreadable
 from gatekeeper.fixing import with_fields, with_links
 from gatekeeper.gate import ask
 from gatekeeper.linktargets import is_markdown
-from gatekeeper.model import FOLDER, Outcome, Severity, Tip, Verdict
+from gatekeeper.model import FOLDER, OPEN, Outcome, Severity, Tip, Verdict
 from gatekeeper.question import Question
 from gatekeeper.snapshot import POLICY_PATH
 from gatekeeper.text import quoted, shown

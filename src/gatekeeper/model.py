@@ -47,6 +47,10 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
+OPEN = (State.QUEUED, State.BLOCKED)
+"""The states of a task that is still to be done."""
+
+
 class Lane(StrEnum):
     """What kind of change a pull request is, decided from base's policy and the change set."""
 

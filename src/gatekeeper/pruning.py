@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatekeeper.model import OPEN
 from gatekeeper.text import listed, quoted
 
 if TYPE_CHECKING:
     from gatekeeper.boards.board import Board
-
-OPEN = ("queued", "blocked")
 
 
 class Due(NamedTuple):

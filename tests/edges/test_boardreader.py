@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from builders import Sample, Spec, play
-from gatekeeper.edges import boardreader
+from gatekeeper.edges import ages, boardreader
 from gatekeeper.taskfile import parse_task
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def whole(sample: Sample) -> set[tuple[str, str]]:
     def every(_reader: object, _moves: object, untouched: list[tuple[bytes, int, str]]) -> set[bytes]:
         return {path for path, _, _ in untouched}
 
-    with patch.object(boardreader, "_concerned", every):
+    with patch.object(boardreader, "concerned", every):
         return faults(sample)
 
 
@@ -201,7 +201,7 @@ def test_many_deleted_tasks_are_dated_by_one_walk(tmp_path: Path) -> None:
     policy = "version: 1\nretention_days: 1\n"
     base: list[Spec] = [{"write": {".github/gatekeeper.yml": policy} | old}]
     sample = play({"base": base, "edits": [{"delete": list(old)}]}, tmp_path)
-    with patch.object(boardreader, "_additions", wraps=boardreader._additions) as walks:
+    with patch.object(ages, "_additions", wraps=ages._additions) as walks:
         assert faults(sample) == set()
     assert walks.call_count == 1
     few = play({"base": base, "edits": [{"delete": list(old)[:2]}]}, tmp_path / "few")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gatekeeper.model import Severity
+from gatekeeper.model import OPEN, Severity
 from gatekeeper.rules.base import Found, Rule
-from gatekeeper.rules.board.relations import OPEN
 from gatekeeper.text import quoted
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from gatekeeper import boards
 from gatekeeper.claims.admission import Base, Claimant, denied
 from gatekeeper.globs import read
 from gatekeeper.meeting import ENOUGH, Overlaps
-from gatekeeper.model import Severity
+from gatekeeper.model import OPEN, Severity
 from gatekeeper.rules.base import Found, Rule
-from gatekeeper.rules.board.relations import OPEN
 from gatekeeper.scope import Patterns, folder_prefix, too_broad
 from gatekeeper.text import listed, quoted
 

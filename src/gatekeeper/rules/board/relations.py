@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gatekeeper.model import OPEN
 from gatekeeper.rules.base import Found, Rule
 from gatekeeper.text import listed, quoted, shown
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from gatekeeper.boards.board import Board
     from gatekeeper.model import Task
 
-OPEN = ("queued", "blocked")
 ENDED = ("done", "failed", "cancelled")
 
 _MOST_LOOKED = 1000  # dependencies that are looked at to tell one task's way round
