@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from gatekeeper.linktargets import readme
 from gatekeeper.model import OPEN, REGULAR
 from gatekeeper.taskname import id_from_name
 
@@ -132,9 +133,14 @@ def linking(reader: Reader, changes: Sequence[Change], merged: str, untouched: S
 
 
 def _lost(reader: Reader, change: Change, merged: str) -> Iterator[bytes]:
-    """The name of a file whose headings or lines may be others now, or that is gone, and of the folders gone with it."""
+    """The name of a file whose headings or lines may be others now, or that is gone, and of the folders gone with it.
+
+    A README's headings are those of its folder as well.
+    """
     folder, _, name = change.path.rpartition(b"/")
     yield name
+    if readme([name]) is not None:
+        yield folder.rpartition(b"/")[2]
     while change.deleted and folder and reader.view.objects.entry(merged, folder) is None:
         folder, _, name = folder.rpartition(b"/")
         yield name
