@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gatekeeper.asktext import lines, plainly_kept, unticked
@@ -122,6 +123,7 @@ def says_nothing(body: str) -> bool:
     return not any(block.says for block in _blocks(body))
 
 
+@lru_cache(maxsize=2)  # what is asked of a body is asked of it more than once in a row
 def _blocks(body: str) -> list[Block]:
     return read(lines(body))[0]
 

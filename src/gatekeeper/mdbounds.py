@@ -19,7 +19,7 @@ MAX_CONTAINERS = 30_000
 MAX_PIPES = 60_000
 MAX_PIPES_IN_LINE = 1_000
 MAX_QUOTES = 10
-MAX_CELLS = 60_000
+MAX_CELLS = 20_000
 MAX_MARKS = 20_000
 MAX_SCANNED = 8_000_000
 """Each `](` is followed up to the next blank, whether or not it proves to be a link; nobody writes that many."""

@@ -297,7 +297,7 @@ def test_a_lock_s_key_forges_no_line(alone: Swarm) -> None:
     alone.to_base({f"{QUEUE}/{TWO}.md": task_text(2, [key])})
     ran = alone.call(alone.agents[1], "claim", TWO, now=T0)
     assert ran.status == 0
-    assert len(ran.out.splitlines()) == 2
+    assert len(ran.out.splitlines()) == 3
     assert "\x1b" not in ran.out
 
 

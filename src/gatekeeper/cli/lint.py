@@ -81,7 +81,7 @@ def lint(
     if quiet and output is None and found.verdict.outcome.value == "pass":
         return 0
     status = emit(found.verdict, form, output)
-    if found.cases and not fix and tree is None:
+    if found.cases and form == "text" and not fix and tree is None:
         click.echo(f"gatekeeper: gatekeeper lint --fix mends {len(found.cases)} of these", err=True)
     return status
 
