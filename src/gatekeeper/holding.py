@@ -94,20 +94,10 @@ def claim(desk: Desk, task_id: str, claimant: Claimant, ask: Ask) -> Taken:
             raise _held(task_id, standing, desk.now)
         check_caps(desk, known, task_id)
         if own is not None:
-            _refuse_behind_its_back(desk, own, ask)
             return _again(desk, known, task, own, ask, naming)
         return take(desk, known, task, claimant, ask)
 
     return decided(attempt)
-
-
-def _refuse_behind_its_back(desk: Desk, own: Claim, ask: Ask) -> None:
-    """Raise Refusal where `--local` would lengthen, in this clone alone, a claim that the remote holds."""
-    if ask.local and not own.local and desk.repository.remotes():
-        raise Refusal(
-            f"the claim on {quoted(own.task)} is the remote's, and --local would lengthen it in this clone alone",
-            "Renew it once the remote can be reached: gatekeeper renew.",
-        )
 
 
 def _as_it_was_made(desk: Desk, known: Known, own: Claim) -> bool:

@@ -415,17 +415,6 @@ def test_a_claim_made_locally_is_pushed_by_the_next_renewal(two: Swarm) -> None:
     assert two.call(b, "claim", ONE, now=T0).status == 1
 
 
-def test_a_claim_that_the_remote_holds_is_not_lengthened_locally(two: Swarm) -> None:
-    a, _b = two.agents
-    assert two.call(a, "claim", ONE, "--minutes", "5", now=T0).status == 0
-    before = two.refs()
-    ran = two.call(a, "claim", ONE, "--local", "--minutes", "100", now=T0)
-    assert ran.status == 1
-    assert "is the remote's" in ran.err
-    assert "gatekeeper renew" in ran.err
-    assert two.refs() == before == two.refs(a.clone)
-
-
 def test_where_the_remote_holds_one_of_its_refs_a_local_claim_goes_whole(two: Swarm) -> None:
     a, b = two.agents
     two.call(a, "claim", ONE, "--local", now=T0)
