@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,10 +16,8 @@ from gatekeeper.report.base import RuleInfo
 from gatekeeper.report.escape import log_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
-    from pathlib import Path
-from typing import NamedTuple
 
 
 class World(NamedTuple):
@@ -43,6 +42,24 @@ format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 """`--format` of the commands that say what they did."""
+
+remote_option = click.option(
+    "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
+)
+"""`--remote` of the commands that ask one."""
+
+
+def report_options(command: Callable[..., int]) -> Callable[..., int]:
+    """`--format` and `--output` of the commands that end in a verdict."""
+    output = click.option(
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write the report there.",
+    )
+    form = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+    dressed: Callable[..., int] = form(output(command))
+    return dressed
 
 
 def tell(form: str, text: str, document: Mapping[str, object], *more: str) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from gatekeeper.cli.base import World, emit
+from gatekeeper.cli.base import World, emit, remote_option, report_options
 from gatekeeper.edges.background import Background
 from gatekeeper.edges.clone import Asked, Clone
 from gatekeeper.edges.git import Repository, Running
 from gatekeeper.errors import unforeseen
 from gatekeeper.model import Tip, Verdict
 from gatekeeper.question import Question
-from gatekeeper.report import FORMATS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PATIENCE = 2.0
 """Seconds to wait, once the verdict is there, for git to say whether anything is uncommitted."""
@@ -37,17 +38,9 @@ PATIENCE = 2.0
 )
 @click.option("--base-repo", metavar="OWNER/NAME", help="The repository that base lives in.")
 @click.option("--head-repo", metavar="OWNER/NAME", help="The repository that head lives in.")
-@click.option(
-    "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
-)
+@remote_option
 @click.option("--no-fetch", is_flag=True, help="Judge by what is in this clone, and fetch nothing.")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the report there.",
-)
+@report_options
 @click.pass_obj
 def check(
     world: World,

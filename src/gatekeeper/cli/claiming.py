@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from gatekeeper.cli.base import format_option, tell
-from gatekeeper.cli.desk import opened, remote_option
+from gatekeeper.cli.base import format_option, remote_option, tell
+from gatekeeper.cli.desk import opened
 from gatekeeper.edges import clock
 from gatekeeper.errors import Refusal
 from gatekeeper.report.escape import log_text
 from gatekeeper.text import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gatekeeper.cli.base import World
     from gatekeeper.edges.desk import Desk
     from gatekeeper.holding import Ask, Holder, Taken
@@ -35,6 +38,41 @@ sign_option = click.option(
 )
 
 
+class Given(NamedTuple):
+    """What every command of the protocol may be given; `minutes` where it makes or lengthens a lease."""
+
+    agent: str | None
+    sign: bool
+    remote: str | None
+    form: str
+    minutes: int | None = None
+
+
+def given_options(*, lease: bool = True) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options behind `Given`, which the command gets as `given`; those of a lease only where it has one."""
+
+    def dress(command: Callable[..., int]) -> Callable[..., int]:
+        @wraps(command)
+        def called(
+            *,
+            agent: str | None,
+            sign: bool,
+            remote: str | None,
+            form: str,
+            minutes: int | None = None,
+            **own: object,
+        ) -> int:
+            return command(given=Given(agent, sign, remote, form, minutes), **own)
+
+        dressed: Callable[..., int] = called
+        leased = [minutes_option] if lease else []
+        for option in (format_option, remote_option, sign_option, *leased, agent_option):
+            dressed = option(dressed)
+        return dressed
+
+    return dress
+
+
 def agent_of(world: World, desk: Desk, given: str | None) -> str:
     """`--agent`, else GATEKEEPER_AGENT, else git's user.name. Raises Refusal where there is none."""
     name = (
@@ -52,10 +90,10 @@ def _at_present(world: World) -> World:
     return world if world.given else world._replace(now=clock.now())
 
 
-def _ask(desk: Desk, minutes: int | None, *, sign: bool, local: bool = False) -> Ask:
+def _ask(desk: Desk, given: Given, *, local: bool = False) -> Ask:
     from gatekeeper.holding import Ask  # noqa: PLC0415 -- imported while git answered
 
-    return Ask(minutes or desk.reader.policy.lease.minutes, sign, local)
+    return Ask(given.minutes or desk.reader.policy.lease.minutes, given.sign, local)
 
 
 @click.command(short_help="Claim a task for the current branch.")
@@ -65,11 +103,7 @@ def _ask(desk: Desk, minutes: int | None, *, sign: bool, local: bool = False) ->
 @click.option(
     "--local", is_flag=True, help="Ask and tell no remote; the next renew that reaches it pushes the claim."
 )
-@agent_option
-@minutes_option
-@sign_option
-@remote_option
-@format_option
+@given_options()
 @click.pass_obj
 def claim(
     world: World,
@@ -77,11 +111,7 @@ def claim(
     next_: bool,
     again: bool,
     local: bool,
-    agent: str | None,
-    minutes: int | None,
-    sign: bool,
-    remote: str | None,
-    form: str,
+    given: Given,
 ) -> int:
     """Claim TASK for the current branch, before the work: atomically, with its locks, for half an hour.
 
@@ -95,22 +125,22 @@ def claim(
     """
     if bool(task) == next_:
         raise click.UsageError("name a task, or say --next")
-    with opened(world, remote, local=local, ahead=[task] if task else None) as desk:
+    with opened(world, given.remote, local=local, ahead=[task] if task else None) as desk:
         from gatekeeper import choosing, holding  # noqa: PLC0415 -- as above
         from gatekeeper.claims.admission import Claimant  # noqa: PLC0415
 
-        claimant = Claimant(agent_of(world, desk, agent), desk.branch, again)
-        ask = _ask(desk, minutes, sign=sign, local=local)
+        claimant = Claimant(agent_of(world, desk, given.agent), desk.branch, again)
+        ask = _ask(desk, given, local=local)
         taken = holding.claim(desk, task, claimant, ask) if task else choosing.claim_next(desk, claimant, ask)
         desk.follow_base()
         if taken is None:
             tell(
-                form,
+                given.form,
                 "nothing to claim: no queued task is free, admitted and within the caps",
                 {"command": "claim", "claimed": None},
             )
             return 0
-        _tell_taken(form, desk, taken)
+        _tell_taken(given.form, desk, taken)
     return 0
 
 
@@ -140,22 +170,14 @@ def _list(value: object) -> list[object]:
 @click.option(
     "--if-older", type=click.IntRange(1, 120), metavar="N", help="Only if the last renewal is N minutes old."
 )
-@agent_option
-@minutes_option
-@sign_option
-@remote_option
-@format_option
+@given_options()
 @click.pass_obj
 def renew(
     world: World,
     task: str | None,
     every: int | None,
     if_older: int | None,
-    agent: str | None,
-    minutes: int | None,
-    sign: bool,
-    remote: str | None,
-    form: str,
+    given: Given,
 ) -> int:
     """Renew the current branch's claim: the claim and all its locks, by compare-and-swap.
 
@@ -168,26 +190,26 @@ def renew(
     if every and if_older:
         raise click.UsageError("say --every or --if-older: a heartbeat has its interval")
     holder: Holder | None = None
-    length = max(minutes or 0, every + LONGER) if every else minutes
+    length = max(given.minutes or 0, every + LONGER) if every else given.minutes
 
     def once() -> Taken:
         nonlocal holder
-        with opened(_at_present(world), remote) as desk:
+        with opened(_at_present(world), given.remote) as desk:
             from gatekeeper import holding  # noqa: PLC0415 -- as above
 
             desk.follow_base()
-            holder = holder or holding.Holder(task, agent)
-            return holding.renew(desk, holder, _ask(desk, length, sign=sign))
+            holder = holder or holding.Holder(task, given.agent)
+            return holding.renew(desk, holder, _ask(desk, given._replace(minutes=length)))
 
     if every:
         from gatekeeper.cli.heartbeat import heeding, keep_on  # noqa: PLC0415 -- for those who keep on
 
         return keep_on(lambda: _renewed(once()), every * 60.0, heeding())
-    if if_older and _young(world, task, agent, minutes, if_older):
+    if if_older and _young(world, task, given, if_older):
         return 0
     taken = once()
     done = {"task": taken.fields["task"], "expiresAt": taken.fields["expiresAt"]}
-    tell(form, _renewed(taken), {"command": "renew", **done})
+    tell(given.form, _renewed(taken), {"command": "renew", **done})
     return 0
 
 
@@ -195,14 +217,14 @@ def _renewed(taken: Taken) -> str:
     return f"renewed {taken.fields['task']} until {taken.fields['expiresAt']}"
 
 
-def _young(world: World, task: str | None, agent: str | None, minutes: int | None, limit: int) -> bool:
+def _young(world: World, task: str | None, given: Given, limit: int) -> bool:
     """Whether the branch's claim was renewed less than `limit` minutes ago, as its expiry says. Asks no remote."""
     with opened(world, local=True) as desk:
         from gatekeeper import holding  # noqa: PLC0415 -- as above
 
-        lease = minutes or desk.reader.policy.lease.minutes
+        lease = given.minutes or desk.reader.policy.lease.minutes
         try:
-            mine = holding.own_claim(desk, desk.store.learn(), task, agent)
+            mine = holding.own_claim(desk, desk.store.learn(), task, given.agent)
         except Refusal:
             return False
         return mine.expires_at - desk.now > timedelta(minutes=lease - limit)
@@ -213,19 +235,13 @@ def _young(world: World, task: str | None, agent: str | None, minutes: int | Non
 @click.option(
     "--outcome", type=click.Choice(["done", "failed", "abandoned"]), help="What came of it, for the log."
 )
-@agent_option
-@sign_option
-@remote_option
-@format_option
+@given_options(lease=False)
 @click.pass_obj
 def release(
     world: World,
     task: str | None,
     outcome: str | None,
-    agent: str | None,
-    sign: bool,
-    remote: str | None,
-    form: str,
+    given: Given,
 ) -> int:
     """Release the current branch's claim: its final blob goes to the log, then its refs go.
 
@@ -236,13 +252,13 @@ def release(
       gatekeeper release --outcome done
       gatekeeper release T-20260814-abcdef01 --outcome abandoned
     """
-    with opened(world, remote, ahead=[task] if task else []) as desk:
+    with opened(world, given.remote, ahead=[task] if task else []) as desk:
         from gatekeeper import holding  # noqa: PLC0415 -- as above
 
-        fields = holding.release(desk, task, agent, outcome, sign=sign)
+        fields = holding.release(desk, task, given.agent, outcome, sign=given.sign)
         ended = f" as {outcome}" if outcome else ""
         document = {"command": "release", "task": fields["task"], "outcome": outcome}
-        tell(form, f"released {fields['task']}{ended}", document)
+        tell(given.form, f"released {fields['task']}{ended}", document)
         if outcome == "done" and not desk.finished(str(fields["task"])):
             click.echo(
                 f"gatekeeper: HEAD does not have {log_text(str(fields['task']))} in done/: finish it with gatekeeper "
@@ -256,22 +272,14 @@ def release(
 @click.argument("task")
 @click.option("--override", is_flag=True, help="An operator's: take a live claim as well.")
 @click.option("--yes", is_flag=True, help="With --override: don't ask for the id again.")
-@agent_option
-@minutes_option
-@sign_option
-@remote_option
-@format_option
+@given_options()
 @click.pass_obj
 def steal(
     world: World,
     task: str,
     override: bool,
     yes: bool,
-    agent: str | None,
-    minutes: int | None,
-    sign: bool,
-    remote: str | None,
-    form: str,
+    given: Given,
 ) -> int:
     """Take over TASK's expired claim, which is logged as stolen first.
 
@@ -286,17 +294,17 @@ def steal(
     if override and not yes:
         _asked(task)
         world = _at_present(world)
-    with opened(world, remote, ahead=[task]) as desk:
+    with opened(world, given.remote, ahead=[task]) as desk:
         from gatekeeper import stealing  # noqa: PLC0415 -- imported while git answered
         from gatekeeper.claims.admission import Claimant  # noqa: PLC0415
 
-        claimant = Claimant(agent_of(world, desk, agent), desk.branch)
-        taken = stealing.steal(desk, task, claimant, _ask(desk, minutes, sign=sign), override=override)
+        claimant = Claimant(agent_of(world, desk, given.agent), desk.branch)
+        taken = stealing.steal(desk, task, claimant, _ask(desk, given), override=override)
         if isinstance(taken, stealing.Cleared):
-            tell(form, f"cleared {task}", {"command": "steal", "cleared": task, "why": taken.why})
+            tell(given.form, f"cleared {task}", {"command": "steal", "cleared": task, "why": taken.why})
             click.echo(log_text(f"gatekeeper: nothing was taken in its place: {taken.why}"), err=True)
         else:
-            _tell_taken(form, desk, taken)
+            _tell_taken(given.form, desk, taken)
     return 0
 
 

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 UNFOLLOWED = "some claim refs of this clone do not say what the remote's say, and its guard goes by them: "
 
-remote_option = click.option(
-    "--remote", metavar="NAME", help="The remote that holds the claims [base's upstream, else origin]."
-)
-
 
 def opened(
     world: World, remote: str | None = None, *, local: bool = False, ahead: Sequence[str] | None = None

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from gatekeeper.cli.base import World, emit
+from gatekeeper.cli.base import World, emit, report_options
 from gatekeeper.edges.git import Repository, view_over
 from gatekeeper.errors import RepositoryUnreadable, unforeseen
 from gatekeeper.gate import undecided
 from gatekeeper.linting import Asked, Linted, mend
 from gatekeeper.linting import lint as linted
-from gatekeeper.report import FORMATS
 from gatekeeper.report.escape import log_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -39,13 +38,7 @@ SOON = 1.0
 )
 @click.option("--fix", is_flag=True, help="Mend what has one right answer only, then look again.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing where there is no error.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the report there.",
-)
+@report_options
 @click.pass_obj
 def lint(
     world: World,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gatekeeper.cli.base import format_option
-from gatekeeper.cli.desk import UNFOLLOWED, opened, remote_option
+from gatekeeper.cli.base import format_option, remote_option
+from gatekeeper.cli.desk import UNFOLLOWED, opened
 from gatekeeper.edges import leftovers
 from gatekeeper.mending import Mend, mends, repaired
 from gatekeeper.report.escape import log_text

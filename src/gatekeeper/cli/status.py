@@ -9,8 +9,8 @@ import click
 
 from gatekeeper.claims import refs
 from gatekeeper.claims.blob import iso
-from gatekeeper.cli.base import format_option
-from gatekeeper.cli.desk import opened, remote_option
+from gatekeeper.cli.base import format_option, remote_option
+from gatekeeper.cli.desk import opened
 from gatekeeper.errors import RemoteUnreachable
 from gatekeeper.mending import amiss
 from gatekeeper.model import Claim, Malformed
